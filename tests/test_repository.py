@@ -1,0 +1,172 @@
+"""The files around the code: what a newcomer installs, what Binder takes, what workflows run."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def requirement_lines() -> list[str]:
+    text = (ROOT / "requirements.txt").read_text("utf8")
+    lines = [line.split("#")[0].strip() for line in text.splitlines()]
+    return [line for line in lines if line and not line.startswith("-")]
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[<>=!~\[; ]", line)[0].lower() for line in requirements}
+
+
+# --- what is installed ---------------------------------------------------------------------------
+
+
+def test_every_requirement_has_a_floor_and_none_is_pinned():
+    for line in requirement_lines():
+        assert ">=" in line, f"{line} has no floor"
+        assert "==" not in line, f"{line} is pinned"
+
+
+def test_the_package_declares_what_it_imports_and_the_book_installs_it_all():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
+    declared = names(project["dependencies"])
+    assert declared <= names(requirement_lines())
+    imported = set()
+    for module in (ROOT / "d2lattn").rglob("*.py"):
+        imported |= set(re.findall(r"(?m)^\s*(?:import|from) (\w+)", module.read_text("utf8")))
+    third_party = imported - set(sys.stdlib_module_names) - {"d2lattn"}
+    # ipywidgets brings IPython and traitlets
+    assert third_party - {"IPython", "traitlets", "matplotlib_inline"} <= declared
+
+
+def test_what_the_user_named_is_there():
+    assert {"jupyter-book", "torch", "matplotlib", "nbval", "ipywidgets"} <= names(
+        requirement_lines()
+    )
+
+
+def test_an_old_python_gets_one_line():
+    # The check reads sys.version_info; a stand-in for an old interpreter sets it first.
+    script = (
+        "import sys; sys.version_info = (3, 9, 18)\nexec(open('scripts/check_python.py').read())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 1
+    assert run.stderr.count("\n") == 1
+    assert "Python 3.11 or newer" in run.stderr
+
+
+def test_a_missing_torch_gets_one_line():
+    script = (
+        "import sys; sys.modules['torch'] = None\n"
+        "try:\n    import d2lattn\nexcept ModuleNotFoundError as e:\n    print(e)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == (
+        "d2lattn needs PyTorch; install it with: pip install -r requirements.txt"
+    )
+
+
+# --- Binder --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def binder_build(monkeypatch):
+    """The build pack that repo2docker itself picks for this checkout, with its rendered steps."""
+    pytest.importorskip("repo2docker", reason="pip install -r requirements.txt")
+    from repo2docker.app import Repo2Docker
+
+    monkeypatch.chdir(ROOT)
+    app = Repo2Docker()
+    for pack in app.buildpacks:
+        build = pack(app.base_image)
+        if build.detect():
+            return build
+    pytest.fail("repo2docker finds nothing to build")
+
+
+def test_binder_takes_our_environment(binder_build):
+    assert type(binder_build).__name__ == "CondaBuildPack"
+    assert binder_build.environment_yaml_path == ".binder/environment.yml"
+    assert binder_build.get_post_build_scripts() == [".binder/postBuild"]
+    steps = "\n".join(script for _, script in binder_build.get_env_scripts())
+    assert ".binder/environment.yml" in steps
+    # requirements.txt would bring the CUDA build of PyTorch, and the book's own tools
+    everything = steps + "\n".join(script for _, script in binder_build.get_assemble_scripts())
+    assert "requirements.txt" not in everything
+
+
+def test_binder_asks_for_the_cpu_build_and_no_other(binder_build):
+    wanted = [d for d in binder_build.environment_yaml["dependencies"] if isinstance(d, str)]
+    assert "pytorch-cpu" in names(wanted)
+    assert not names(wanted) & {"torch", "pytorch", "pytorch-gpu", "cudatoolkit"}
+    assert binder_build.python_version in {"3.11", "3.12", "3.13"}
+
+
+def test_binder_has_all_that_the_chapters_import(binder_build):
+    conda_names = {"pytorch-cpu": "torch", "matplotlib-base": "matplotlib"}
+    wanted = [d for d in binder_build.environment_yaml["dependencies"] if isinstance(d, str)]
+    present = {conda_names.get(name, name) for name in names(wanted)}
+    imported = set()
+    for chapter in (ROOT / "chapters").glob("*.ipynb"):
+        found = re.findall(r'"(?:import|from) (\w+)', chapter.read_text("utf8"))
+        imported |= set(found)
+    imported -= set(sys.stdlib_module_names) | {"d2lattn", "IPython"}
+    assert imported <= present
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
+    assert names(project["dependencies"]) <= present
+
+
+# --- workflows and publishing --------------------------------------------------------------------
+
+
+def workflow(name: str) -> dict:
+    return yaml.safe_load((ROOT / ".github/workflows" / name).read_text("utf8"))
+
+
+def test_ci_runs_the_command_of_the_readme():
+    job = workflow("test.yml")["jobs"]["test"]
+    assert job["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
+    assert any(step.get("run", "").startswith("make test") for step in job["steps"])
+    assert (ROOT / ".ci/run").read_text("utf8").rstrip().endswith("make test")
+    assert os.access(ROOT / ".ci/run", os.X_OK)
+
+
+def test_publishing_fills_in_the_repository_it_runs_from(tmp_path):
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        from set_repository import point_at
+    finally:
+        sys.path.pop(0)
+    before = (ROOT / "_config.yml").read_text("utf8")
+    after = point_at(before, "https://github.com/reader/fork", "trunk")
+    assert yaml.safe_load(after)["repository"] == {
+        "url": "https://github.com/reader/fork",
+        "branch": "trunk",
+    }
+    changed = [a for a, b in zip(before.splitlines(), after.splitlines(), strict=True) if a != b]
+    assert len(changed) == 2
+    with pytest.raises(SystemExit, match="no repository section"):
+        point_at("title: no such section", "https://github.com/reader/fork", "trunk")
+    steps = workflow("publish.yml")["jobs"]["publish"]["steps"]
+    runs = [step["run"] for step in steps if "run" in step]
+    assert runs[0].startswith('python3 scripts/set_repository.py "$GITHUB_SERVER_URL/$GITHUB_REPO')
+    assert runs[1] == "make book"
+
+
+def test_the_repository_is_named_in_one_place():
+    config = (ROOT / "_config.yml").read_text("utf8")
+    slug = yaml.safe_load(config)["repository"]["url"].split("/", 3)[3]
+    tracked = subprocess.run(
+        ["git", "grep", "-l", slug], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split()
+    assert set(tracked) <= {"_config.yml"}
