@@ -4,14 +4,24 @@ One module a chapter, and a few that chapters share. The names are those of the 
 the course follows, so a listing that says ``d2l.X`` runs with ``import d2lattn as d2l``.
 """
 
+# ruff: noqa: F401 (the names imported here are the package's face)
 from typing import Any
 
 try:
-    import torch  # noqa: F401
+    import torch
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "d2lattn needs PyTorch; install it with: pip install -r requirements.txt"
     ) from None
+
+from d2lattn.metrics import attention_entropy
+from d2lattn.scoring import (
+    AdditiveAttention,
+    DotProductAttention,
+    additive_scores,
+    masked_softmax,
+    sequence_mask,
+)
 
 
 def __getattr__(name: str) -> Any:
