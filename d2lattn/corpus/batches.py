@@ -1,0 +1,131 @@
+"""From tokens to padded tensors: vocabulary and batches."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+
+from d2lattn.corpus.pairs import Pair
+
+SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
+
+
+class Vocabulary:
+    """The words of some sentences, numbered: the special tokens, then the most frequent first.
+
+    Args:
+        sentences: sequences of tokens.
+        min_freq: rarer words become ``<unk>``.
+
+    >>> vocabulary = Vocabulary([("the", "cat"), ("the", "dog")])
+    >>> vocabulary.encode(("the", "dog", "owl"))
+    [4, 6, 3]
+    >>> vocabulary.decode([4, 6, 2, 0])
+    ['the', 'dog', '<eos>', '<pad>']
+    """
+
+    pad, bos, eos, unk = range(4)
+
+    def __init__(self, sentences: Iterable[Sequence[str]], min_freq: int = 1) -> None:
+        if min_freq < 1:
+            raise ValueError(f"min_freq is {min_freq}; a number from 1 up is needed")
+        counts: Counter[str] = Counter()
+        for sentence in sentences:
+            if isinstance(sentence, str):
+                raise ValueError(
+                    f"sentences holds the string {sentence!r}; sequences of tokens are needed"
+                )
+            counts.update(sentence)
+        ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        words = [word for word, count in ranked if count >= min_freq and word not in SPECIALS]
+        self.tokens: list[str] = [*SPECIALS, *words]
+        self._ids = {token: number for number, token in enumerate(self.tokens)}
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __contains__(self, token: str) -> bool:
+        return token in self._ids
+
+    def encode(self, tokens: Sequence[str]) -> list[int]:
+        """Give each token's number; an unknown token's is that of ``<unk>``."""
+        if isinstance(tokens, str):
+            raise ValueError(f"tokens is the string {tokens!r}; a sequence of tokens is needed")
+        return [self._ids.get(token, self.unk) for token in tokens]
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """Give each number's token."""
+        tokens = []
+        for number in ids:
+            if not 0 <= int(number) < len(self):
+                raise ValueError(f"ids holds {int(number)}; numbers below {len(self)} are needed")
+            tokens.append(self.tokens[int(number)])
+        return tokens
+
+
+class Batch(NamedTuple):
+    """Padded sentences: ids (B, S) and (B, T), and how many of each row are valid, (B,).
+
+    Both sides end in ``<eos>``, which the valid lengths count.
+    """
+
+    source: torch.Tensor
+    source_valid_lens: torch.Tensor
+    target: torch.Tensor
+    target_valid_lens: torch.Tensor
+    pairs: tuple[Pair, ...]
+
+
+def pad(
+    sentences: Sequence[Sequence[str]], vocabulary: Vocabulary
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Number tokens, add ``<eos>`` and pad: ids (B, T) and valid lengths (B,).
+
+    >>> pad([("hi",), ("go", "on")], Vocabulary([("go", "hi", "on")]))[0].tolist()
+    [[5, 2, 0], [4, 6, 2]]
+    """
+    rows = [[*vocabulary.encode(sentence), vocabulary.eos] for sentence in sentences]
+    valid_lens = torch.tensor([len(row) for row in rows], dtype=torch.long)
+    width = max((len(row) for row in rows), default=0)
+    ids = [row + [vocabulary.pad] * (width - len(row)) for row in rows]
+    return torch.tensor(ids, dtype=torch.long).reshape(len(rows), width), valid_lens
+
+
+def batches(
+    pairs: Sequence[Pair],
+    source_vocab: Vocabulary,
+    target_vocab: Vocabulary,
+    batch_size: int,
+    *,
+    generator: torch.Generator | None = None,
+    bucket: bool = True,
+) -> Iterator[Batch]:
+    """Give all pairs once, in padded batches.
+
+    Args:
+        pairs: what to batch.
+        source_vocab: numbers the source tokens.
+        target_vocab: numbers the target tokens.
+        batch_size: pairs a batch; the last one may be smaller.
+        generator: shuffles; without it, the order is that of ``pairs`` (or of length).
+        bucket: put sentences of like length together, so that little is padding. The order of
+            the batches is still shuffled if there is a generator.
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size is {batch_size}; a number from 1 up is needed")
+    order = (
+        list(range(len(pairs)))
+        if generator is None
+        else torch.randperm(len(pairs), generator=generator).tolist()
+    )
+    if bucket:
+        order.sort(key=lambda place: (len(pairs[place].source), len(pairs[place].target)))
+    groups = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    if generator is not None:
+        groups = [groups[place] for place in torch.randperm(len(groups), generator=generator)]
+    for group in groups:
+        chosen = tuple(pairs[place] for place in group)
+        source, source_valid_lens = pad([pair.source for pair in chosen], source_vocab)
+        target, target_valid_lens = pad([pair.target for pair in chosen], target_vocab)
+        yield Batch(source, source_valid_lens, target, target_valid_lens, chosen)

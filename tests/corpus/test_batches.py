@@ -1,0 +1,102 @@
+"""Vocabulary and padded batches."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from d2lattn.corpus import Vocabulary, batches, generate
+
+PAIRS = generate(130, seed=4)
+SOURCE = Vocabulary(pair.source for pair in PAIRS)
+TARGET = Vocabulary(pair.target for pair in PAIRS)
+
+
+def test_special_tokens_come_first_then_the_most_frequent_then_the_alphabet():
+    vocabulary = Vocabulary([("b", "a", "c"), ("c",)])
+    assert vocabulary.decode(range(len(vocabulary))) == [
+        *("<pad>", "<bos>", "<eos>", "<unk>"),
+        *("c", "a", "b"),
+    ]
+
+
+def test_rare_and_unknown_words_become_unk():
+    vocabulary = Vocabulary([("a", "a", "b")], min_freq=2)
+    assert vocabulary.encode(("a", "b", "never seen")) == [4, 3, 3]
+    assert "b" not in vocabulary
+    assert "a" in vocabulary
+
+
+def test_a_string_is_not_a_sentence():
+    with pytest.raises(ValueError, match="sequence"):
+        Vocabulary(["a cat"])
+    with pytest.raises(ValueError, match="sequence"):
+        SOURCE.encode("a cat")
+
+
+def test_numbers_outside_the_vocabulary_are_refused():
+    with pytest.raises(ValueError, match="below"):
+        SOURCE.decode([len(SOURCE)])
+    with pytest.raises(ValueError, match="below"):
+        SOURCE.decode([-1])
+
+
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(
+    st.integers(0, 130),
+    st.integers(1, 40),
+    st.booleans(),
+    st.one_of(st.none(), st.integers(0, 99)),
+)
+def test_batches_hold_every_pair_once_padded_and_ended(number, batch_size, bucket, seed):
+    generator = None if seed is None else torch.Generator().manual_seed(seed)
+    chosen = PAIRS[:number]
+    given_back = []
+    for batch in batches(chosen, SOURCE, TARGET, batch_size, generator=generator, bucket=bucket):
+        given_back += batch.pairs
+        assert 1 <= len(batch.pairs) <= batch_size
+        for ids, valid_lens, vocabulary, side in (
+            (batch.source, batch.source_valid_lens, SOURCE, "source"),
+            (batch.target, batch.target_valid_lens, TARGET, "target"),
+        ):
+            assert ids.dtype == valid_lens.dtype == torch.long
+            assert ids.shape == (len(batch.pairs), int(valid_lens.max()))
+            for row, valid, pair in zip(
+                ids.tolist(), valid_lens.tolist(), batch.pairs, strict=True
+            ):
+                assert vocabulary.decode(row[:valid]) == [*getattr(pair, side), "<eos>"]
+                assert set(row[valid:]) <= {0}
+    assert sorted(map(repr, given_back)) == sorted(map(repr, chosen))
+
+
+def test_without_a_generator_or_buckets_the_order_stays():
+    given_back = [
+        pair for batch in batches(PAIRS, SOURCE, TARGET, 50, bucket=False) for pair in batch.pairs
+    ]
+    assert given_back == PAIRS
+
+
+def test_the_generator_decides_the_order():
+    def order(seed):
+        generator = torch.Generator().manual_seed(seed)
+        return [b.pairs for b in batches(PAIRS, SOURCE, TARGET, 16, generator=generator)]
+
+    assert order(1) == order(1)
+    assert order(1) != order(2)
+
+
+def test_buckets_save_padding():
+    def padding(bucket):
+        generator = torch.Generator().manual_seed(0)
+        found = batches(PAIRS, SOURCE, TARGET, 16, generator=generator, bucket=bucket)
+        return sum(int((batch.source == 0).sum()) for batch in found)
+
+    assert padding(True) < padding(False) / 2
+
+
+@pytest.mark.parametrize("batch_size", [0, -3])
+def test_an_empty_batch_is_refused(batch_size):
+    with pytest.raises(ValueError, match="batch_size"):
+        next(batches(PAIRS, SOURCE, TARGET, batch_size))
+    with pytest.raises(ValueError, match="min_freq"):
+        Vocabulary([], min_freq=batch_size)

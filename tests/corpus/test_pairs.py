@@ -1,0 +1,172 @@
+"""What holds for everything the grammar generates, whatever the seed."""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from d2lattn.corpus import generate, load_corpus
+from d2lattn.corpus.clauses import BE
+from d2lattn.corpus.lexicon import lexicon
+from d2lattn.corpus.pairs import LONGEST_IN_TRAINING, UNSEEN, draw
+
+seeds = st.integers(0, 2**32)
+some = settings(derandomize=True, deadline=None, max_examples=20)
+
+
+def content_words():
+    """English words whose meaning no grammar book would list, and the same for French."""
+    words = lexicon()
+    english = {form for noun in words.nouns for form in noun.english}
+    english |= {adjective.english for adjective in words.adjectives}
+    english |= {form for verb in words.verbs for form in verb.english if form}
+    french = {form for noun in words.nouns for form in noun.french}
+    french |= {form for word in words.adjectives for row in word.french for form in row}
+    french |= {word.before_vowel for word in words.adjectives if word.before_vowel}
+    french |= {form for verb in words.verbs for form in verb.present.values()}
+    french -= {"ai", "as", "a", "avons", "ont"}  # auxiliaries too
+    return english, french
+
+
+ENGLISH_CONTENT, FRENCH_CONTENT = content_words()
+
+
+@some
+@given(seeds)
+def test_links_are_in_range_and_sure_links_are_possible_links(seed):
+    for pair in generate(60, seed):
+        assert pair.sure <= pair.possible
+        for source, target in pair.possible:
+            assert 0 <= source < len(pair.source)
+            assert 0 <= target < len(pair.target)
+
+
+@some
+@given(seeds)
+def test_every_content_word_has_a_sure_link_and_every_word_a_possible_one(seed):
+    for pair in generate(60, seed):
+        sure_sources = {source for source, _ in pair.sure}
+        sure_targets = {target for _, target in pair.sure}
+        for place, word in enumerate(pair.source):
+            assert word not in ENGLISH_CONTENT or place in sure_sources, (pair, word)
+        for place, word in enumerate(pair.target):
+            assert word not in FRENCH_CONTENT or place in sure_targets, (pair, word)
+        assert {source for source, _ in pair.possible} == set(range(len(pair.source))), pair
+        assert {target for _, target in pair.possible} == set(range(len(pair.target))), pair
+
+
+@some
+@given(seeds)
+def test_pairs_are_distinct_and_of_3_to_25_tokens(seed):
+    pairs = generate(200, seed)
+    assert len({pair.source for pair in pairs}) == len(pairs) == 200
+    for pair in pairs:
+        assert 3 <= len(pair.source) <= 25
+        assert 3 <= len(pair.target) <= 25
+        assert pair.source[-1] == pair.target[-1]
+        assert pair.source[-1] in ".?"
+
+
+def test_the_english_decides_the_french_and_the_links():
+    found = {}
+    for pair in itertools.islice(draw(1), 60_000):
+        assert found.setdefault(pair.source, pair) == pair
+    assert len(found) > 50_000
+
+
+@some
+@given(seeds, st.integers(0, 50), st.integers(0, 50))
+def test_a_larger_number_begins_with_the_smaller_numbers_pairs(seed, few, more):
+    assert generate(few + more, seed)[:few] == generate(few, seed)
+
+
+def test_seeds_differ():
+    assert generate(20, 0) != generate(20, 1)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return load_corpus(num_train=4000, num_valid=200, num_test=200, num_unseen=200, num_long=200)
+
+
+def test_splits_share_no_source_sentence_and_have_the_sizes_asked_for(corpus):
+    splits = (corpus.train, corpus.valid, corpus.test, corpus.unseen, corpus.long)
+    assert [len(split) for split in splits] == [4000, 200, 200, 200, 200]
+    sources = [pair.source for split in splits for pair in split]
+    assert len(set(sources)) == len(sources)
+
+
+def test_test_sets_do_not_change_with_the_size_of_training(corpus):
+    smaller = load_corpus(num_train=50, num_valid=200, num_test=200, num_unseen=20, num_long=20)
+    assert smaller.test == corpus.test
+    assert smaller.valid == corpus.valid
+
+
+def test_all_of_long_is_longer_than_all_of_training_on_both_sides(corpus):
+    for side in ("source", "target"):
+        longest = max(len(getattr(pair, side)) for pair in corpus.train)
+        assert longest <= LONGEST_IN_TRAINING < min(len(getattr(p, side)) for p in corpus.long)
+
+
+def test_unseen_joins_what_training_shows_only_apart(corpus):
+    for split in (corpus.train, corpus.valid, corpus.test, corpus.long):
+        for pair in split:
+            assert not any(pair.constructions.issuperset(together) for together in UNSEEN)
+    for together in UNSEEN:
+        assert sum(pair.constructions.issuperset(together) for pair in corpus.unseen) >= 10
+        for part in together:
+            assert sum(part in pair.constructions for pair in corpus.train) >= 50
+    trained = {word for pair in corpus.train for word in pair.source}
+    assert {word for pair in corpus.unseen for word in pair.source} <= trained
+
+
+def test_what_the_constructions_say_is_seen_in_the_words(corpus):
+    """So that ``unseen`` does not rest on labels alone."""
+    relative_or_question = {"who", "that"}
+    for pair in corpus.train:
+        words = pair.source
+        assert ("genitive" in pair.constructions) == ("'s" in words)
+        assert ("question" in pair.constructions) == (words[-1] == "?")
+        if "relative" in pair.constructions:
+            assert relative_or_question & set(words)
+        if "negated article" in pair.constructions:
+            assert {"not", "never"} & set(words)
+
+
+def test_the_same_pairs_whatever_the_hash_seed():
+    program = (
+        "import hashlib; from d2lattn.corpus import generate, load_corpus, Vocabulary;"
+        "pairs = generate(300, 7);"
+        "corpus = load_corpus(3, num_train=50, num_valid=5, num_test=5, num_unseen=5, num_long=5);"
+        "words = Vocabulary(p.target for p in pairs).tokens;"
+        "told = [(p.source, p.target, sorted(p.sure), sorted(p.possible),"
+        " sorted(p.constructions)) for p in [*pairs, *corpus.train, *corpus.unseen]];"
+        "print(hashlib.sha256(repr((told, words)).encode()).hexdigest())"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("0", "1", "4242")
+    }
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("number", [-1, -20])
+def test_negative_numbers_are_refused(number):
+    with pytest.raises(ValueError, match="num_pairs"):
+        generate(number)
+    with pytest.raises(ValueError, match="num_test"):
+        load_corpus(num_test=number)
+
+
+def test_the_tables_cover_each_person_once():
+    assert set(BE["present"]) == set(BE["past"]) == set(lexicon().verbs[0].present)
