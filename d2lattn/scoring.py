@@ -143,6 +143,7 @@ class AdditiveAttention(nn.Module):
         Raises:
             ValueError: a shape, a type or a length does not fit.
         """
+        _check_together(queries, "keys", keys, values)
         return self.attend(queries, self.project_keys(keys), values, valid_lens)
 
     def project_keys(self, keys: Tensor) -> Tensor:
@@ -160,7 +161,7 @@ class AdditiveAttention(nn.Module):
         """Do what `forward` does, with keys from `project_keys`, shape (B, K, h)."""
         _check_width("queries", queries, "query_size", self.W_q.in_features)
         _check_width("projected_keys", projected_keys, "num_hiddens", self.w_v.in_features)
-        _check_together(queries, projected_keys, values)
+        _check_together(queries, "projected_keys", projected_keys, values)
         scores_shape = queries.shape[:-1] + projected_keys.shape[-2:-1]  # (B, Q, K)
         valid = _valid_keys(valid_lens, scores_shape, queries.device)
         scores = additive_scores(self.W_q(queries), projected_keys, self.w_v.weight[0])
@@ -222,7 +223,7 @@ class DotProductAttention(nn.Module):
         Raises:
             ValueError: a shape, a type or a length does not fit.
         """
-        _check_together(queries, keys, values)
+        _check_together(queries, "keys", keys, values)
         if keys.shape[-1] != queries.shape[-1]:
             raise ValueError(
                 f"keys has shape {tuple(keys.shape)}; its width needs to be that of queries, "
@@ -314,20 +315,21 @@ def _check_width(name: str, tensor: Tensor, size: str, width: int) -> None:
         )
 
 
-def _check_together(queries: Tensor, keys: Tensor, values: Tensor) -> None:
+def _check_together(queries: Tensor, keys_name: str, keys: Tensor, values: Tensor) -> None:
     if not 3 <= queries.dim() <= 4:
         raise ValueError(
             f"queries has shape {tuple(queries.shape)}; it needs (B, Q, D) or (B, H, Q, D)"
         )
     if keys.dim() != queries.dim() or keys.shape[:-2] != queries.shape[:-2]:
         raise ValueError(
-            f"keys has shape {tuple(keys.shape)}; it needs the batch (and heads) of queries, "
-            f"({_axes(queries.shape[:-2])}, K, D), because queries has shape {tuple(queries.shape)}"
+            f"{keys_name} has shape {tuple(keys.shape)}; it needs the batch (and heads) of "
+            f"queries, ({_axes(queries.shape[:-2])}, K, D), "
+            f"because queries has shape {tuple(queries.shape)}"
         )
     if values.dim() != keys.dim() or values.shape[:-1] != keys.shape[:-1]:
         raise ValueError(
             f"values has shape {tuple(values.shape)}; it needs one row for each key, "
-            f"({_axes(keys.shape[:-1])}, V), because keys has shape {tuple(keys.shape)}"
+            f"({_axes(keys.shape[:-1])}, V), because {keys_name} has shape {tuple(keys.shape)}"
         )
 
 

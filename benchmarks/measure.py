@@ -1,0 +1,52 @@
+"""How the benchmarks measure: time in turn, and memory as PyTorch's allocator counts it."""
+
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from torch.profiler import ProfilerActivity, profile
+
+
+def median_times(
+    functions: dict[str, Callable[[], object]], seconds: float = 1.0, least: int = 11
+) -> dict[str, float]:
+    """Median time of each function in seconds, over rounds in which each has one turn.
+
+    Whatever else the machine does then falls on all alike. The order of turns moves on by one each
+    round, so that no function always runs in the cache that the same other one left behind.
+    """
+    names = list(functions)
+    for name in names:
+        functions[name]()
+    times: dict[str, list[float]] = {name: [] for name in names}
+    end = time.perf_counter() + seconds * len(names)
+    while len(times[names[0]]) < least or time.perf_counter() < end:
+        for name in names:
+            start = time.perf_counter()
+            functions[name]()
+            times[name].append(time.perf_counter() - start)
+        names.append(names.pop(0))
+    return {name: statistics.median(times[name]) for name in functions}
+
+
+def peak_memory(function: Callable[[], object]) -> int:
+    """Most bytes that tensors hold at once while the function runs, above those held before.
+
+    The profiler notes each allocation and release of PyTorch's allocator together with the total
+    at that moment. Unlike the size of the process, this is exact and the same every time.
+    """
+    function()  # what is made once and kept (a gradient, weights of a module) is not counted
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+        function()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        recorded.export_chrome_trace(str(path))
+        events = json.loads(path.read_text())["traceEvents"]
+    moments = [event["args"] for event in events if event.get("name") == "[memory]"]
+    if not moments:
+        return 0
+    before = moments[0]["Total Allocated"] - moments[0]["Bytes"]
+    return max(moment["Total Allocated"] for moment in moments) - before

@@ -1,0 +1,677 @@
+"""Attention scoring: rules 1, 6 and 8 of the package, against PyTorch and against plain loops."""
+
+import copy
+import gc
+import importlib.util
+import io
+import math
+import pickle
+import re
+import weakref
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.autograd import gradcheck
+from torch.nn import functional as F
+
+import d2lattn as d2l
+from d2lattn import scoring
+
+ROOT = Path(__file__).parents[1]
+HALVES = [torch.float16, torch.bfloat16]
+FLOATS = [torch.float32, *HALVES]
+PREFIXES = settings(deadline=None, max_examples=60, derandomize=True)
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
+
+
+def softmax_by_hand(scores, valid_lens):
+    """The formula in float64, one row and one key at a time; scores (B, H, Q, K)."""
+    weights = torch.zeros(scores.shape, dtype=torch.float64)
+    for index in torch.cartesian_prod(*(torch.arange(size) for size in scores.shape[:-1])):
+        batch, _, query = place = tuple(index.tolist())
+        length = scores.shape[-1]
+        if valid_lens is not None:
+            length = int(valid_lens[batch] if valid_lens.dim() == 1 else valid_lens[batch, query])
+        row = [float(score) for score in scores[place][:length]]
+        powers = [math.exp(score - max(row)) for score in row]
+        for key, power in enumerate(powers):
+            weights[place][key] = power / sum(powers)
+    return weights
+
+
+@st.composite
+def problems(draw):
+    """Sizes, lengths (none, one a sequence, one a query) and how large the scores are."""
+    batch, heads, queries, keys = (draw(st.integers(1, largest)) for largest in (3, 2, 4, 6))
+    shape = draw(st.sampled_from([None, (batch,), (batch, queries)]))
+    lens = None
+    if shape is not None:
+        count = math.prod(shape)
+        drawn = draw(st.lists(st.integers(0, keys), min_size=count, max_size=count))
+        lens = torch.tensor(drawn).reshape(shape)
+    torch.manual_seed(draw(st.integers(0, 2**16)))
+    magnitude = draw(st.sampled_from([0.0, 1e-3, 1.0, 30.0, 1e4, 1e6]))
+    return (batch, heads, queries, keys), lens, magnitude
+
+
+def valid_mask(valid_lens, shape):
+    """The same rule as lengths, written as a comparison of broadcast axes: (B, H, Q, K)."""
+    batch, _, queries, keys = shape
+    if valid_lens is None:
+        return torch.ones(shape, dtype=torch.bool)
+    lens = valid_lens.reshape(batch, 1, -1, 1).expand(batch, 1, queries, 1)
+    return (torch.arange(keys).reshape(1, 1, 1, keys) < lens).expand(shape)
+
+
+# sequence_mask -----------------------------------------------------------------------------------
+
+
+def test_sequence_mask_replaces_what_comes_after_the_length():
+    X = torch.tensor([[1, 2, 3], [4, 5, 6]])
+    masked = d2l.sequence_mask(X, torch.tensor([1, 2]))
+    assert masked.tolist() == [[1, 0, 0], [4, 5, 0]]
+    assert X.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert masked.dtype == X.dtype
+
+
+def test_sequence_mask_takes_more_axes_and_another_value():
+    masked = d2l.sequence_mask(torch.ones(2, 3, 4, 5), torch.tensor([0, 3]), value=-1)
+    assert (masked[0] == -1).all()
+    assert (masked[1] == 1).all()
+    assert masked.shape == (2, 3, 4, 5)
+
+
+def test_sequence_mask_lets_no_gradient_through_what_it_hides():
+    X = torch.ones(2, 3, requires_grad=True)
+    d2l.sequence_mask(X, torch.tensor([1, 2]), value=7).sum().backward()
+    assert X.grad.tolist() == [[1, 0, 0], [1, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("X", "valid_len", "message"),
+    [
+        (torch.ones(3), [1, 1, 1], r"X has shape \(3,\); it needs \(N, K\) or \(N, K, \.\.\.\)$"),
+        (torch.ones(2, 3), [1], r"valid_len has shape \(1,\); it needs \(N,\) = \(2,\)$"),
+        (torch.ones(2, 3), [[1, 1]], r"valid_len has shape \(1, 2\); it needs \(N,\) = \(2,\)$"),
+        (torch.ones(2, 3), [1, 4], "valid_len holds 4, but there are 3 keys"),
+        (torch.ones(2, 3), [-1, 3], "valid_len holds -1; a length needs to be 0 or more$"),
+        (torch.ones(2, 3), [1.0, 3.0], "valid_len has type torch.float32"),
+    ],
+)
+def test_sequence_mask_says_what_does_not_fit(X, valid_len, message):
+    with pytest.raises(ValueError, match="^" + message):
+        d2l.sequence_mask(X, torch.tensor(valid_len))
+
+
+# masked_softmax ----------------------------------------------------------------------------------
+
+
+@PREFIXES
+@given(problems())
+def test_masked_softmax_is_the_formula(problem):
+    shape, lens, magnitude = problem
+    X = torch.randn(shape) * magnitude
+    before = X.clone()
+    weights = d2l.masked_softmax(X, lens)
+    torch.testing.assert_close(weights.double(), softmax_by_hand(X, lens), rtol=0, atol=1e-6)
+    has_key = valid_mask(lens, shape).any(-1).float()
+    torch.testing.assert_close(weights.sum(-1), has_key, rtol=0, atol=1e-6)
+    assert weights[~valid_mask(lens, shape)].count_nonzero() == 0
+    assert torch.equal(X, before)
+
+
+@PREFIXES
+@given(problems())
+def test_masked_softmax_is_the_same_with_and_without_an_axis_of_heads(problem):
+    shape, lens, magnitude = problem
+    X = torch.randn(shape) * magnitude
+    heads = [d2l.masked_softmax(X[:, head], lens) for head in range(shape[1])]
+    torch.testing.assert_close(d2l.masked_softmax(X, lens), torch.stack(heads, 1))
+
+
+def test_masked_softmax_takes_one_row_for_each_sequence():
+    weights = d2l.masked_softmax(torch.zeros(2, 3), torch.tensor([1, 2]))
+    assert weights.tolist() == [[1, 0, 0], [0.5, 0.5, 0]]
+    third = d2l.masked_softmax(torch.zeros(1, 3), None)
+    torch.testing.assert_close(third, torch.full((1, 3), 1 / 3))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("score", [0.0, 1e4, -1e4, 6e4, -6e4])
+def test_masked_keys_never_win(dtype, score):
+    """Not even over keys that score the least that the type can hold, or when they are not finite.
+
+    A mask that adds or fills in a large negative number fails this.
+    """
+    least = torch.finfo(dtype).min
+    for hidden in (torch.finfo(dtype).max, math.inf, -math.inf, math.nan):
+        X = torch.full((1, 2, 4), score, dtype=dtype)
+        X[:, 1, :2] = least
+        X[..., 2:] = hidden
+        X.requires_grad_()
+        weights = d2l.masked_softmax(X, torch.tensor([2]))
+        assert weights.dtype == dtype
+        assert weights.tolist() == [[[0.5, 0.5, 0, 0]] * 2]
+        weights[..., 0].sum().backward()
+        assert X.grad[..., 2:].count_nonzero() == 0
+        assert X.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("lens", [[0, 2], [[0, 3], [1, 0]]])
+@pytest.mark.parametrize("hidden", [1e4, math.inf, math.nan])
+def test_a_row_without_keys_is_zero_and_passes_zero_back(dtype, lens, hidden):
+    lens = torch.tensor(lens)
+    empty = (lens == 0).reshape(2, -1).expand(2, 2)
+    X = torch.randn(2, 2, 3, dtype=dtype)
+    X[empty] = hidden
+    X.requires_grad_()
+    with torch.autograd.set_detect_anomaly(True):  # no step on the way back is NaN, either
+        weights = d2l.masked_softmax(X, lens)
+        weights.square().sum().backward()
+    assert weights[empty].count_nonzero() == 0
+    assert weights.sum(-1)[~empty].tolist() == pytest.approx([1] * int((~empty).sum()), abs=1e-2)
+    assert X.grad[empty].count_nonzero() == 0
+    assert X.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("lens", [None, [2, 0], [[1, 2], [3, 0]]])
+def test_masked_softmax_gradients(lens):
+    X = torch.randn(2, 2, 3, dtype=torch.float64, requires_grad=True)
+    lens = None if lens is None else torch.tensor(lens)
+    assert gradcheck(lambda scores: d2l.masked_softmax(scores, lens), (X,))
+
+
+@pytest.mark.parametrize("shape", [(2, 0, 3), (0, 2, 3), (2, 3, 0), (2, 2, 3, 0)])
+def test_nothing_at_all_is_no_error(shape):
+    lens = torch.zeros(shape[0], dtype=torch.int64)
+    assert d2l.masked_softmax(torch.ones(shape), lens).shape == shape
+    per_query = torch.zeros(shape[0], shape[-2], dtype=torch.int64)
+    assert d2l.masked_softmax(torch.ones(shape), per_query).shape == shape
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8])
+def test_any_integers_are_lengths(dtype):
+    weights = d2l.masked_softmax(torch.zeros(2, 1, 4), torch.tensor([1, 4], dtype=dtype))
+    assert weights.tolist() == [[[1, 0, 0, 0]], [[0.25] * 4]]
+
+
+BAD_LENGTHS = [
+    ([2, 4], r"valid_lens holds 4, but there are 3 keys; a length needs to be 3 or less$"),
+    ([[0, 9], [1, 1]], "valid_lens holds 9, but there are 3 keys; a length needs to be 3 or less$"),
+    ([-1, 2], "valid_lens holds -1; a length needs to be 0 or more$"),
+    ([1.0, 2.0], "valid_lens has type torch.float32; lengths need to be integers$"),
+    ([True, False], "valid_lens has type torch.bool; lengths need to be integers$"),
+    ([1j, 2], "valid_lens has type torch.complex64; lengths need to be integers$"),
+    ([1, 2, 3], r"valid_lens has shape \(3,\); it needs \(B,\) = \(2,\) or \(B, Q\) = \(2, 2\)$"),
+    (
+        [[1], [2]],
+        r"valid_lens has shape \(2, 1\); it needs \(B,\) = \(2,\) or \(B, Q\) = \(2, 2\)$",
+    ),
+    (1, r"valid_lens has shape \(\); it needs \(B,\) = \(2,\) or \(B, Q\) = \(2, 2\)$"),
+]
+
+
+@pytest.mark.parametrize(("lens", "message"), BAD_LENGTHS)
+def test_lengths_that_cannot_be_right_are_errors_everywhere(lens, message):
+    lens = torch.tensor(lens)
+    three, four = torch.ones(2, 2, 3), torch.ones(2, 5, 2, 3)
+    keys = torch.ones(2, 3, 3)
+    additive = d2l.AdditiveAttention(3, 3, 4, 0)
+    dot = d2l.DotProductAttention(0)
+    calls = [
+        lambda: d2l.masked_softmax(three, lens),
+        lambda: d2l.masked_softmax(four, lens),
+        lambda: additive(three, keys, keys, lens),
+        lambda: additive.attend(three, additive.project_keys(keys), keys, lens),
+        lambda: dot(three, keys, keys, lens),
+        lambda: dot(four, torch.ones(2, 5, 3, 3), torch.ones(2, 5, 3, 3), lens),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="^" + message):
+            call()
+
+
+def test_masked_softmax_says_what_does_not_fit():
+    with pytest.raises(
+        ValueError, match=r"^valid_lens is a list; it needs to be an integer tensor"
+    ):
+        d2l.masked_softmax(torch.ones(2, 2, 3), [1, 2])
+    needs = r"; it needs \(B, K\), \(B, Q, K\) or \(B, H, Q, K\)$"
+    for shape, named in [((3,), r"\(3,\)"), ((1, 1, 1, 1, 1), r"\(1, 1, 1, 1, 1\)")]:
+        with pytest.raises(ValueError, match=rf"^X has shape {named}{needs}"):
+            d2l.masked_softmax(torch.ones(shape), None)
+    with pytest.raises(ValueError, match=r"shape \(2, 3\); it needs \(B,\) = \(2,\)$"):
+        d2l.masked_softmax(torch.ones(2, 3), torch.ones(2, 3, dtype=torch.int64))
+
+
+# The toy that the books use: keys alike, so the weights are even ---------------------------------
+
+
+@pytest.fixture
+def toy():
+    keys = torch.ones(2, 10, 2)
+    values = torch.arange(40.0).reshape(1, 10, 4).repeat(2, 1, 1)
+    return keys, values, torch.tensor([2, 6])
+
+
+def test_the_toy_by_additive_attention(toy):
+    attention = d2l.AdditiveAttention(key_size=2, query_size=20, num_hiddens=8, dropout=0.1).eval()
+    output = attention(torch.randn(2, 1, 20), *toy)
+    expected = torch.tensor([[[2.0, 3, 4, 5]], [[10, 11, 12, 13]]])
+    torch.testing.assert_close(output, expected)
+    weights = torch.tensor([[[1 / 2] * 2 + [0] * 8], [[1 / 6] * 6 + [0] * 4]])
+    torch.testing.assert_close(attention.attention_weights, weights)
+
+
+def test_the_toy_by_dot_products(toy):
+    attention = d2l.DotProductAttention(dropout=0.5).eval()
+    output = attention(torch.randn(2, 1, 2), *toy)
+    expected = torch.tensor([[[2.0, 3, 4, 5]], [[10, 11, 12, 13]]])
+    torch.testing.assert_close(output, expected)
+    weights = torch.tensor([[[1 / 2] * 2 + [0] * 8], [[1 / 6] * 6 + [0] * 4]])
+    torch.testing.assert_close(attention.attention_weights, weights)
+
+
+# DotProductAttention -----------------------------------------------------------------------------
+
+
+@PREFIXES
+@given(problems(), st.integers(1, 5), st.booleans())
+def test_dot_products_agree_with_pytorch(problem, width, same_width):
+    (batch, heads, queries, keys), lens, magnitude = problem
+    q = torch.randn(batch, heads, queries, width) * min(magnitude, 3) ** 0.5
+    k = torch.randn(batch, heads, keys, width) * min(magnitude, 3) ** 0.5
+    v = torch.randn(batch, heads, keys, width if same_width else width + 1)
+    mask = None if lens is None else valid_mask(lens, (batch, heads, queries, keys))
+    attention = d2l.DotProductAttention(0)
+    expected = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    torch.testing.assert_close(attention(q, k, v, lens), expected, rtol=0, atol=1e-6)
+    one_head = attention(q[:, 0], k[:, 0], v[:, 0], lens)
+    torch.testing.assert_close(one_head, expected[:, 0], rtol=0, atol=1e-6)
+
+
+@PREFIXES
+@given(problems(), st.integers(1, 5))
+def test_dot_products_agree_with_a_loop(problem, width):
+    (batch, heads, queries, keys), lens, magnitude = problem
+    q = torch.randn(batch, heads, queries, width, dtype=torch.float64) * magnitude**0.5
+    k = torch.randn(batch, heads, keys, width, dtype=torch.float64) * magnitude**0.5
+    v = torch.randn(batch, heads, keys, width + 1, dtype=torch.float64)
+    scores = torch.zeros(batch, heads, queries, keys, dtype=torch.float64)
+    for b, h, i, j in torch.cartesian_prod(*(torch.arange(size) for size in scores.shape)):
+        scores[b, h, i, j] = sum(q[b, h, i] * k[b, h, j]) / math.sqrt(width)
+    weights = softmax_by_hand(scores, lens)
+    output = torch.zeros(batch, heads, queries, width + 1, dtype=torch.float64)
+    for key in range(keys):
+        output += weights[..., key, None] * v[..., key, None, :]  # (B, H, Q, 1) x (B, H, 1, V)
+
+    attention = d2l.DotProductAttention(0)
+    before = [x.clone() for x in (q, k, v)]
+    torch.testing.assert_close(attention(q, k, v, lens), output, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(attention.attention_weights, weights, rtol=0, atol=1e-6)
+    assert all(torch.equal(x, y) for x, y in zip((q, k, v), before, strict=True))
+
+
+def every_attention():
+    """Both attentions, by a function of (queries, keys, values, lens), all of width 3."""
+    return [d2l.AdditiveAttention(3, 3, 4, dropout=0), d2l.DotProductAttention(dropout=0)]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("lens", [None, [4, 0], [[1, 2], [0, 4]]])
+@pytest.mark.parametrize("value_width", [3, 2])
+def test_gradients(which, lens, value_width):
+    attention = every_attention()[which].double()
+    lens = None if lens is None else torch.tensor(lens)
+    inputs = [
+        torch.randn(2, rows, width, dtype=torch.float64, requires_grad=True)
+        for rows, width in [(2, 3), (4, 3), (4, value_width)]
+    ]
+    assert gradcheck(lambda q, k, v: attention(q, k, v, lens), inputs)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("value_width", [3, 2])
+@pytest.mark.parametrize("num_keys", [4, 1200])
+def test_nothing_to_look_at_gives_zero_and_finite_gradients(which, dtype, value_width, num_keys):
+    attention = every_attention()[which].to(dtype)
+    shapes = [(3, 2, 3), (3, num_keys, 3), (3, num_keys, value_width)]
+    inputs = [torch.randn(shape).to(dtype).requires_grad_() for shape in shapes]
+    output = attention(*inputs, torch.tensor([0, 3, num_keys]))
+    output.float().square().sum().backward()
+    assert output.dtype == dtype
+    assert output.isfinite().all()
+    assert output[0].count_nonzero() == 0
+    assert output[1].count_nonzero() == output[1].numel()
+    for tensor in (*inputs, *attention.parameters()):
+        assert tensor.grad.isfinite().all()
+    for tensor in inputs:
+        assert tensor.grad[0].count_nonzero() == 0
+    assert attention.attention_weights[0].count_nonzero() == 0
+    assert attention.attention_weights.dtype == dtype
+    sums = attention.attention_weights[1:].float().sum(-1)
+    torch.testing.assert_close(sums, torch.ones(2, 2), rtol=0, atol=2e-2)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_no_keys_at_all(which):
+    attention = every_attention()[which]
+    output = attention(torch.randn(2, 2, 3), torch.randn(2, 0, 3), torch.randn(2, 0, 3), None)
+    assert torch.equal(output, torch.zeros(2, 2, 3))
+    assert attention.attention_weights.shape == (2, 2, 0)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_padding_changes_nothing(which):
+    attention = every_attention()[which]
+    q, k, v = torch.randn(2, 2, 3), torch.randn(2, 4, 3), torch.randn(2, 4, 3)
+    lens = torch.tensor([4, 2])
+    padding = torch.full((2, 5, 3), 1e4)
+    short = attention(q, k, v, lens)
+    long = attention(q, torch.cat([k, padding], 1), torch.cat([v, padding], 1), lens)
+    torch.testing.assert_close(long, short, rtol=0, atol=1e-6)
+    assert attention.attention_weights[..., 4:].count_nonzero() == 0
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_half_precision_weights_do_not_overflow(dtype):
+    """q^T k = 120,000 is past what float16 holds; divided by the root of d it is not."""
+    q = torch.full((1, 1, 16), 100.0, dtype=dtype)
+    k = torch.full((1, 2, 16), 75.0, dtype=dtype)
+    attention = d2l.DotProductAttention(0)
+    assert attention(q, k, k).isfinite().all()
+    assert attention.attention_weights.tolist() == [[[0.5, 0.5]]]
+
+
+# attention_weights: one contract -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_weights_times_values_is_the_output(which):
+    attention = every_attention()[which]
+    for shape in [(2,), (2, 4)]:  # without and with four heads
+        q, k, v = (torch.randn(*shape, rows, 3) for rows in (4, 5, 5))
+        for lens in (None, torch.tensor([3, 5]), torch.tensor([[1, 2, 3, 4], [5, 0, 1, 1]])):
+            output = attention(q, k, v, lens)
+            weights = attention.attention_weights
+            assert weights.shape == (*shape, 4, 5)
+            torch.testing.assert_close(weights @ v, output, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_weights_read_twice_are_the_same_and_are_of_the_last_call(which):
+    attention = every_attention()[which]
+    q, k = torch.randn(2, 2, 3), torch.randn(2, 4, 3)
+    lens = torch.tensor([1, 4])
+    attention(q, k, k, lens)
+    first = attention.attention_weights
+    lens.fill_(2)  # the caller may use the lengths again
+    assert torch.equal(first, attention.attention_weights)
+    attention(q, k, k, lens)
+    assert not torch.equal(first, attention.attention_weights)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_weights_hold_no_graph(which):
+    class Saved:
+        """What autograd keeps in place of a tensor: it lives as long as the graph does."""
+
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+    def keep(tensor):
+        saved = Saved(tensor.detach())  # else it would keep the graph that keeps it
+        kept.add(saved)
+        return saved
+
+    kept = weakref.WeakSet()
+    attention = every_attention()[which]
+    q = torch.randn(1, 2, 3, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda saved: saved.tensor):
+        output = attention(q * 2, q * 3, q * 4, torch.tensor([2]))
+    assert not attention.attention_weights.requires_grad
+    assert len(kept) > 0
+    del output
+    gc.collect()
+    assert len(kept) == 0
+    assert not attention.attention_weights.requires_grad
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_there_are_no_weights_before_the_first_call(which):
+    with pytest.raises(RuntimeError, match=r"^attention_weights: there are none before the first"):
+        _ = every_attention()[which].attention_weights
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_copies_and_files_of_a_module(which):
+    attention = every_attention()[which]
+    q = torch.randn(1, 2, 3, requires_grad=True) * 1  # not a leaf: a module that held it can't copy
+    output = attention(q, q, q, None)
+    names = ["W_k.weight", "W_q.weight", "w_v.weight"] if which == 0 else []
+    assert list(attention.state_dict()) == names
+    buffer = io.BytesIO()
+    torch.save(attention, buffer)
+    buffer.seek(0)
+    loaded = torch.load(buffer, weights_only=False)
+    for twin in (copy.deepcopy(attention), pickle.loads(pickle.dumps(attention)), loaded):
+        assert torch.equal(twin.attention_weights, attention.attention_weights)
+        assert torch.equal(twin(q, q, q, None), output)
+        twin.load_state_dict(attention.state_dict())
+
+
+# Dropout, train and eval -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_dropout_thins_the_output_in_training_and_never_the_weights(which):
+    attention = every_attention()[which]
+    attention.dropout.p = 0.5
+    q, k, v = torch.randn(1, 50, 3), torch.randn(1, 40, 3), torch.ones(1, 40, 3)
+    lens = torch.tensor([30])
+    ones = attention.eval()(q, k, v, lens)
+    torch.testing.assert_close(ones, torch.ones(1, 50, 3))
+    weights = attention.attention_weights
+    thinned = attention.train()(q, k, v, lens).detach()
+    assert thinned.std() > 0.01
+    assert thinned.mean() == pytest.approx(1, abs=0.1)  # what is left is scaled up
+    torch.testing.assert_close(attention.attention_weights, weights)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_dropout_of_one_leaves_nothing_and_of_none_leaves_all(which):
+    modules = [d2l.AdditiveAttention(3, 3, 4, 1.0), d2l.DotProductAttention(1.0)]
+    q = torch.randn(2, 4, 3)
+    assert modules[which].train()(q, q, q, None).count_nonzero() == 0
+    attention = every_attention()[which]
+    causal = torch.tensor([[1, 2, 3, 4]] * 2)  # each query sees itself and what came before
+    trained = attention.train()(q, q, q, causal)
+    torch.testing.assert_close(attention.eval()(q, q, q, causal), trained)
+    assert attention.attention_weights.triu(1).count_nonzero() == 0
+
+
+# AdditiveAttention -------------------------------------------------------------------------------
+
+
+@PREFIXES
+@given(problems(), st.integers(1, 4))
+def test_additive_attention_agrees_with_a_loop(problem, num_hiddens):
+    (batch, heads, queries, keys), lens, magnitude = problem
+    q = torch.randn(batch, heads, queries, 2, dtype=torch.float64) * magnitude
+    k = torch.randn(batch, heads, keys, 5, dtype=torch.float64) * magnitude
+    v = torch.randn(batch, heads, keys, 3, dtype=torch.float64)
+    attention = d2l.AdditiveAttention(5, 2, num_hiddens, dropout=0).double()
+    with torch.no_grad():
+        attention.w_v.weight.mul_(1 + magnitude)  # tanh stays below 1, so w_v makes scores large
+    scores = torch.zeros(batch, heads, queries, keys, dtype=torch.float64)
+    for b, h, i, j in torch.cartesian_prod(*(torch.arange(size) for size in scores.shape)):
+        features = attention.W_q.weight @ q[b, h, i] + attention.W_k.weight @ k[b, h, j]
+        scores[b, h, i, j] = attention.w_v.weight[0] @ features.tanh()
+    scores = scores.detach()
+    weights = softmax_by_hand(scores, lens)
+    before = [x.clone() for x in (q, k, v)]
+    output = attention(q, k, v, lens)
+    torch.testing.assert_close(attention.attention_weights, weights, rtol=0, atol=1e-6)
+    torch.testing.assert_close(output, weights @ v, rtol=0, atol=1e-6)
+    assert all(torch.equal(x, y) for x, y in zip((q, k, v), before, strict=True))
+    one_head = attention(q[:, 0], k[:, 0], v[:, 0], lens)
+    torch.testing.assert_close(one_head, output[:, 0])
+
+
+def test_additive_attention_has_three_matrices_and_no_bias():
+    attention = d2l.AdditiveAttention(key_size=5, query_size=2, num_hiddens=7, dropout=0.25)
+    shapes = {name: tuple(p.shape) for name, p in attention.named_parameters()}
+    assert shapes == {"W_k.weight": (7, 5), "W_q.weight": (7, 2), "w_v.weight": (1, 7)}
+    assert attention.dropout.p == 0.25
+
+
+def test_keys_projected_once_serve_every_step():
+    attention = d2l.AdditiveAttention(3, 2, 4, dropout=0)
+    projections = []
+    attention.W_k.register_forward_hook(lambda *_: projections.append(1))
+    q, k, v = torch.randn(2, 6, 2), torch.randn(2, 5, 3), torch.randn(2, 5, 3)
+    lens = torch.tensor([3, 5])
+    expected = attention(q, k, v, lens)
+    assert len(projections) == 1
+    projected = attention.project_keys(k)
+    steps = [attention.attend(q[:, t : t + 1], projected, v, lens) for t in range(6)]
+    assert len(projections) == 2
+    torch.testing.assert_close(torch.cat(steps, 1), expected)
+
+
+def test_additive_scores_by_hand_leave_their_inputs_alone():
+    queries = torch.tensor([[[0.5, -1.0]]])
+    keys = torch.tensor([[[0.5, 1.0], [1.0, 0.0]]])
+    w_v = torch.tensor([2.0, 3.0])
+    expected = [2 * math.tanh(1), 2 * math.tanh(1.5) - 3 * math.tanh(1)]
+    assert scoring.additive_scores(queries, keys, w_v)[0, 0].tolist() == pytest.approx(expected)
+    assert queries.tolist() == [[[0.5, -1.0]]]
+    assert keys.tolist() == [[[0.5, 1.0], [1.0, 0.0]]]
+
+
+@pytest.fixture(scope="module")
+def measure():
+    spec = importlib.util.spec_from_file_location("measure", ROOT / "benchmarks" / "measure.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_additive_features_exist_once_forward_and_three_times_backward(measure):
+    """n = B Q K h numbers: what the class promises, with 2 % for everything of three axes."""
+    batch, queries, keys, hiddens = 2, 128, 128, 64
+    n = 4 * batch * queries * keys * hiddens  # bytes
+    attention = d2l.AdditiveAttention(8, 8, hiddens, dropout=0)
+    q, k, v = (torch.randn(batch, rows, 8, requires_grad=True) for rows in (queries, keys, keys))
+    lens = torch.tensor([100, 128])
+    forward = measure.peak_memory(lambda: attention(q, k, v, lens))
+    both = measure.peak_memory(lambda: attention(q, k, v, lens).sum().backward())
+    assert n < forward < 1.1 * n
+    assert 2.9 * n < both < 3.1 * n
+
+
+def test_dot_products_never_hold_the_matrix_of_weights(measure):
+    attention = d2l.DotProductAttention(0)
+    q = torch.randn(2, 512, 8, requires_grad=True)
+    lens = torch.tensor([100, 512])
+    weights = 4 * 2 * 512 * 512  # bytes
+    assert measure.peak_memory(lambda: attention(q, q, q, lens)) < weights / 4
+    assert measure.peak_memory(lambda: attention.attention_weights) > weights
+
+
+# Wrong shapes ------------------------------------------------------------------------------------
+
+SHAPES = [
+    ((2, 3), (2, 4, 3), (2, 4, 3), r"queries has shape \(2, 3\); it needs \(B, Q, D\) or"),
+    ((1, 1, 1, 1, 3),) * 3 + (r"queries has shape \(1, 1, 1, 1, 3\); it needs \(B, Q, D\) or",),
+    (
+        (2, 2, 3),
+        (3, 4, 3),
+        (3, 4, 3),
+        r"keys has shape \(3, 4, 3\); it needs the batch \(and heads\) of queries, \(2, K, D\), "
+        r"because queries has shape \(2, 2, 3\)$",
+    ),
+    ((2, 2, 3), (2, 5, 4, 3), (2, 4, 3), r"keys has shape \(2, 5, 4, 3\); .* \(2, K, D\)"),
+    ((2, 5, 2, 3), (2, 1, 4, 3), (2, 1, 4, 3), r"keys has shape \(2, 1, 4, 3\); .* \(2, 5, K, D\)"),
+    ((2, 5, 2, 3), (2, 5, 3), (2, 5, 3), r"keys has shape \(2, 5, 3\); .* \(2, 5, K, D\)"),
+    (
+        (2, 2, 3),
+        (2, 4, 3),
+        (2, 5, 3),
+        r"values has shape \(2, 5, 3\); it needs one row for each key, \(2, 4, V\), "
+        r"because keys has shape \(2, 4, 3\)$",
+    ),
+    ((2, 2, 3), (2, 4, 3), (1, 4, 3), r"values has shape \(1, 4, 3\); .* \(2, 4, V\)"),
+    ((2, 2, 3), (2, 4, 3), (2, 4), r"values has shape \(2, 4\); .* \(2, 4, V\)"),
+    ((2, 2, 3), (2, 4, 3), (2, 4, 3, 1), r"values has shape \(2, 4, 3, 1\); .* \(2, 4, V\)"),
+]
+
+
+@pytest.mark.parametrize(("queries", "keys", "values", "message"), SHAPES)
+def test_wrong_shapes_are_named(queries, keys, values, message):
+    queries, keys, values = (torch.ones(shape) for shape in (queries, keys, values))
+    for attention in every_attention():
+        with pytest.raises(ValueError, match="^" + message):
+            attention(queries, keys, values, None)
+    if queries.dim() > 2:  # the same words by the other door, where keys are projected already
+        message = message.replace("keys has shape", "projected_keys has shape")
+        with pytest.raises(ValueError, match="^" + message):
+            d2l.AdditiveAttention(9, 3, 3, 0).attend(queries, keys, values)
+
+
+def test_wrong_widths_are_named():
+    x3, x4 = torch.ones(2, 2, 3), torch.ones(2, 2, 4)
+    message = r"^keys has shape \(2, 2, 4\); its width needs to be that of queries, 3, because"
+    with pytest.raises(ValueError, match=message):
+        d2l.DotProductAttention(0)(x3, x4, x4)
+    attention = d2l.AdditiveAttention(key_size=3, query_size=4, num_hiddens=5, dropout=0)
+    message = r"^keys has shape \(2, 2, 4\); its width needs to be key_size = 3$"
+    with pytest.raises(ValueError, match=message):
+        attention(x4, x4, x4, None)
+    message = r"^queries has shape \(2, 2, 3\); its width needs to be query_size = 4$"
+    with pytest.raises(ValueError, match=message):
+        attention(x3, x3, x3, None)
+    message = r"^projected_keys has shape \(2, 2, 3\); its width needs to be num_hiddens = 5$"
+    with pytest.raises(ValueError, match=message):
+        attention.attend(x4, x3, x3)
+    with pytest.raises(ValueError, match=r"^keys has shape \(\); its width needs"):
+        attention.project_keys(torch.tensor(1.0))
+
+
+# The notes' own listings -------------------------------------------------------------------------
+
+
+def test_the_notes_listings_run_with_this_package():
+    notes = sorted((ROOT.parent / "shared" / "notes").glob("004*.txt"))
+    if not notes:
+        pytest.skip("the study notes are not beside this checkout")
+    section = notes[0].read_text(encoding="utf-8")
+    section = section[section.index("### 10.3.1.") : section.index("## 10.4.")]
+    listings = re.findall(r"```py\n(.*?)```", section, flags=re.DOTALL)
+    assert len(listings) == 3
+    names = {"torch": torch, "nn": nn, "math": math, "d2l": d2l}
+    for listing in listings:
+        exec(listing, names)
+
+    lens = torch.tensor([2, 5])
+    X = torch.randn(2, 3, 5)
+    for some in (None, lens, torch.tensor([[1, 2, 3], [3, 4, 5]])):
+        torch.testing.assert_close(names["masked_softmax"](X, some), d2l.masked_softmax(X, some))
+    theirs, ours = names["AdditiveAttention"](4, 6, 8, 0.1), d2l.AdditiveAttention(4, 6, 8, 0.1)
+    theirs.load_state_dict(ours.state_dict())
+    q, k, v = torch.randn(2, 3, 6), torch.randn(2, 5, 4), torch.randn(2, 5, 4)
+    torch.testing.assert_close(theirs.eval()(q, k, v, lens), ours.eval()(q, k, v, lens))
+    torch.testing.assert_close(theirs.attention_weights, ours.attention_weights)
+    theirs, ours = names["DotProductAttention"](0.1).eval(), d2l.DotProductAttention(0.1).eval()
+    torch.testing.assert_close(theirs(k, k, v, lens), ours(k, k, v, lens))
+    torch.testing.assert_close(theirs.attention_weights, ours.attention_weights)
