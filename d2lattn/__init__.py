@@ -14,7 +14,19 @@ except ModuleNotFoundError:
         "d2lattn needs PyTorch; install it with: pip install -r requirements.txt"
     ) from None
 
+from d2lattn.kernels import (
+    KERNELS,
+    NWKernelRegression,
+    boxcar,
+    epanechnikov,
+    gaussian,
+    leave_one_out_error,
+    nadaraya_watson,
+    others,
+    triangular,
+)
 from d2lattn.metrics import attention_entropy
+from d2lattn.plotting import show_heatmaps, show_source, use_book_style, use_svg_display
 from d2lattn.scoring import (
     AdditiveAttention,
     DotProductAttention,
