@@ -83,3 +83,12 @@ def test_the_landing_page_map_links_to_each_written_chapter_and_to_no_other():
     drawing = (ROOT / "images" / "course-map.svg").read_text(encoding="utf-8")
     linked = sorted(re.findall(r'href="chapters/([\w-]+)\.html"', drawing))
     assert linked == sorted(path.stem for path in (ROOT / "chapters").glob("*.ipynb"))
+
+
+def test_the_landing_page_calls_no_written_chapter_to_come():
+    index = (ROOT / "index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d) \|(.*)$", index, flags=re.MULTILINE)
+    assert [int(number) for number, _ in rows] == [1, 2, 3, 4, 5, 6, 7]
+    for number, row in rows:
+        if "*(to come)*" in row:
+            assert chapter(int(number)) is None, f"chapter {number} is written: say so"
