@@ -470,9 +470,14 @@ def joined_clauses(draft: Draft) -> Phrase:
     joint = [elidable(french, mark)]
     if further:
         joint.append(elidable(further, possible=(mark,)))
+    joint_english = [Word(english, (mark,))]
+    if english == "but":
+        comma = draft.mark()
+        joint_english.insert(0, Word(",", (comma,)))
+        joint.insert(0, Word(",", (comma,)))
     draft.constructions.add("two clauses")
     return Phrase(
-        [*first.english, Word(english, (mark,)), *second.english],
+        [*first.english, *joint_english, *second.english],
         [*first.french, *joint, *second.french],
     )
 

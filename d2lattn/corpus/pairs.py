@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 
 from d2lattn.corpus.clauses import sentence
@@ -64,6 +65,8 @@ def draw(seed: int = 0) -> Iterator[Pair]:
         english, french = spell_english(built.english), spell_french(built.french)
         if not (SHORTEST <= len(english) <= LONGEST and SHORTEST <= len(french) <= LONGEST):
             continue
+        if any(word.text == after.text for word, after in pairwise(french)):
+            continue  # "qui travaille travaille": right, and read by everyone as a slip
         sure, possible = links(english, french)
         yield Pair(
             tuple(word.text for word in english),
