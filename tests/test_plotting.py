@@ -222,10 +222,12 @@ def _fresh(code):
 
 
 def test_import_loads_nothing_that_only_pictures_need():
-    loaded = _fresh("import sys, d2lattn; print(*{m.split('.')[0] for m in sys.modules})")
+    report = "print(*{m.split('.')[0] for m in sys.modules})"
+    loaded = set(_fresh(f"import sys, d2lattn; {report}"))
+    torch_alone = set(_fresh(f"import sys, torch; {report}"))  # some versions load tqdm
     unwanted = {"matplotlib", "IPython", "ipywidgets", "anywidget", "sacrebleu", "tqdm"}
     assert "d2lattn" in loaded
-    assert not unwanted & set(loaded)
+    assert not unwanted & (loaded - torch_alone)
 
 
 def test_style_starts_no_notebook_shell():
@@ -240,7 +242,7 @@ def test_a_running_shell_gets_png_and_svg():
     code = (
         "from IPython.core.interactiveshell import InteractiveShell\n"
         "import d2lattn as d2l\n"
-        "shell = InteractiveShell.instance(); shell.run_line_magic('matplotlib', 'inline')\n"
+        "shell = InteractiveShell.instance()\n"
         "from matplotlib.figure import Figure\n"
         "def kinds(): return [k for k in ('image/png', 'image/svg+xml')\n"
         "    if Figure in shell.display_formatter.formatters[k].type_printers]\n"
