@@ -1,0 +1,12 @@
+"""Interactive figures that run in a static page without a kernel, and live in Jupyter.
+
+Kept out of ``import d2lattn``, because they load anywidget: a chapter says
+``from d2lattn.explorables import CueMixer``. How to write one more:
+``reference/write-an-explorable.md``.
+"""
+
+from d2lattn.explorables.base import Explorable
+from d2lattn.explorables.cue_mixer import CueMixer
+from d2lattn.explorables.nadaraya_watson_bench import NadarayaWatsonBench
+
+__all__ = ["CueMixer", "Explorable", "NadarayaWatsonBench"]

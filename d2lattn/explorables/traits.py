@@ -1,0 +1,150 @@
+"""What an explorable may be given: checked before anything is shown, and told in plain words.
+
+Numbers come from lists, tensors, arrays or anything else with ``.tolist()``; they are kept as
+Python floats. A value that will not do raises :class:`ValueError`, as everywhere in ``d2lattn``.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import traitlets
+
+
+class UnusableValue(ValueError, traitlets.TraitError):
+    """A ValueError to readers, a TraitError to traitlets: so that it takes a change back."""
+
+
+def plain(value: Any) -> Any:
+    """Lists and floats out of tensors and arrays, at any depth."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [plain(item) for item in value]
+    return value
+
+
+def one_number(name: str, value: Any) -> float:
+    """A finite float, or ValueError naming what was found."""
+    value = plain(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UnusableValue(f"{name} is {_short(value)}; a number is needed")
+    if not math.isfinite(value):
+        raise UnusableValue(f"{name} is {value}; a finite number is needed")
+    return float(value)
+
+
+def numbers(name: str, value: Any) -> list[float]:
+    """A list of at least one finite float, or ValueError naming what was found."""
+    value = plain(value)
+    if not isinstance(value, list):
+        raise UnusableValue(f"{name} is {_short(value)}; a list of numbers is needed")
+    if not value:
+        raise UnusableValue(f"{name} is empty; at least one number is needed")
+    return [one_number(f"{name}[{i}]", item) for i, item in enumerate(value)]
+
+
+def words(name: str, value: Any) -> list[str]:
+    """A list of at least one string, or ValueError naming what was found."""
+    value = plain(value)
+    if not isinstance(value, list) or not value or not all(isinstance(w, str) for w in value):
+        raise UnusableValue(f"{name} is {_short(value)}; a list of at least one string is needed")
+    # Half of a surrogate pair cannot be stored in a notebook.
+    return [word.encode("utf-8", "replace").decode("utf-8") for word in value]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+class Number(traitlets.TraitType):
+    """One finite number, above ``above`` and in ``low`` … ``high`` where these are given."""
+
+    def __init__(
+        self,
+        default: float,
+        *,
+        above: float | None = None,
+        low: float = -math.inf,
+        high: float = math.inf,
+    ) -> None:
+        super().__init__(default)
+        self.above, self.low, self.high = above, low, high
+
+    def validate(self, obj: Any, value: Any) -> float:
+        """Check a new value."""
+        found = one_number(self.name, value)
+        if self.above is not None and found <= self.above:
+            raise UnusableValue(f"{self.name} is {found}; more than {self.above} is needed")
+        if not self.low <= found <= self.high:
+            raise UnusableValue(
+                f"{self.name} is {found}; a number from {self.low} to {self.high} is needed"
+            )
+        return found
+
+
+class Numbers(traitlets.TraitType):
+    """A list of at least one finite number."""
+
+    def __init__(self, default: Sequence[Any]) -> None:
+        super().__init__()
+        self.start = default
+
+    def default(self, obj: Any = None) -> list[Any]:
+        """A list of its own for each explorable."""
+        return plain(self.start)
+
+    def validate(self, obj: Any, value: Any) -> list[float]:
+        """Check a new value."""
+        return numbers(self.name, value)
+
+
+class Rows(Numbers):
+    """A matrix: a list of rows of the same length."""
+
+    def validate(self, obj: Any, value: Any) -> list[list[float]]:
+        """Check a new value."""
+        value = plain(value)
+        if not isinstance(value, list) or not value:
+            raise UnusableValue(f"{self.name} is {_short(value)}; a list of rows is needed")
+        rows = [numbers(f"{self.name}[{i}]", row) for i, row in enumerate(value)]
+        if len({len(row) for row in rows}) > 1:
+            lengths = [len(row) for row in rows]
+            raise UnusableValue(f"{self.name} has rows of lengths {lengths}; one length is needed")
+        return rows
+
+
+class Words(Numbers):
+    """A list of at least one string."""
+
+    def validate(self, obj: Any, value: Any) -> list[str]:
+        """Check a new value."""
+        return words(self.name, value)
+
+
+class OneOf(traitlets.TraitType):
+    """One of a few strings."""
+
+    def __init__(self, options: Sequence[str], default: str) -> None:
+        super().__init__(default)
+        self.options = tuple(options)
+
+    def validate(self, obj: Any, value: Any) -> str:
+        """Check a new value."""
+        if not isinstance(value, str) or value not in self.options:
+            raise UnusableValue(
+                f"{self.name} is {_short(value)}; one of {', '.join(self.options)} is needed"
+            )
+        return value
+
+
+def same_length(**lists: Sequence[Any]) -> None:
+    """Raise ValueError unless all lists have the length of the first."""
+    (first, *others) = lists.items()
+    for name, found in others:
+        if len(found) != len(first[1]):
+            raise UnusableValue(
+                f"{name} has {len(found)} entries and {first[0]} has {len(first[1])}; "
+                "the same number is needed"
+            )
