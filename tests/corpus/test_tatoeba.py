@@ -1,0 +1,493 @@
+"""Real sentences: what the reader accepts, what the download refuses, and what it leaves behind."""
+
+import hashlib
+import http.client
+import io
+import itertools
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import zipfile
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.request import HTTPSHandler
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from d2lattn.corpus import download_tatoeba, read_tatoeba, tatoeba
+from d2lattn.corpus.pairs import Pair
+from d2lattn.corpus.tatoeba import DownloadError, references, split_by_source, tokenize
+
+LINES = (
+    "Go.\tVa !\tCC-BY 2.0 (France) Attribution: tatoeba.org #1 (a) & #2 (b)\n"
+    "Go.\tMarche.\tCC-BY 2.0 (France) Attribution: tatoeba.org #1 (a) & #3 (b)\n"
+    "I'm home.\tJe suis à l’hôtel\u202f!\tCC-BY 2.0 (France) Attribution: tatoeba.org #4 (a)\n"
+)
+
+
+def zipped(**files):
+    """Make an archive: names with ``__`` for the dot."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name.replace("__", "."), text)
+    return buffer.getvalue()
+
+
+GOOD = zipped(fra__txt=LINES, _about__txt="about")
+
+
+# --- tokens and columns ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "french", "tokens"),
+    [
+        ("I'm not sure.", False, "i 'm not sure ."),
+        ("He can’t come, can he?", False, "he ca n't come , can he ?"),
+        ("The boy's dog woke up at 7:30.", False, "the boy 's dog woke up at 7:30 ."),
+        ("J’aime l'été\u00a0!", True, "j' aime l' été !"),
+        ("Aujourd'hui, quelqu’un m'a vu\u202f?", True, "aujourd'hui , quelqu'un m' a vu ?"),
+        ("Est-ce qu'il y en a\u2009?", True, "est-ce qu' il y en a ?"),
+        ("«\u00a0Lorsqu'on s'en va...\u00a0»", True, "« lorsqu' on s' en va ... »"),
+        ("L'E\u0301cole", True, "l' école"),
+    ],
+)
+def test_tokens(text, french, tokens):
+    assert list(tokenize(text, french=french)) == tokens.split()
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.text(), st.booleans())
+def test_any_text_gives_tokens_without_space_or_capital(text, french):
+    for token in tokenize(text, french=french):
+        assert token
+        assert token.split() == [token]
+    again = tokenize(" ".join(tokenize(text, french=french)), french=french)
+    assert "".join(again) == "".join(tokenize(text, french=french))
+
+
+def test_three_columns_are_read_and_grouped(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text(LINES + "\n" + LINES, encoding="utf-8")
+    pairs = read_tatoeba(path)
+    assert pairs == [
+        Pair(("go", "."), ("va", "!")),
+        Pair(("go", "."), ("marche", ".")),
+        Pair(("i", "'m", "home", "."), ("je", "suis", "à", "l'", "hôtel", "!")),
+    ]
+    assert references(pairs)["go", "."] == [("va", "!"), ("marche", ".")]
+    assert read_tatoeba(path, max_tokens=2) == pairs[:2]
+    assert read_tatoeba(path, max_pairs=1) == pairs[:1]
+
+
+def test_archive_windows_line_ends_and_byte_order_mark_make_no_difference(tmp_path):
+    plain, windows, archive = (tmp_path / name for name in ("a.txt", "b.txt", "c.zip"))
+    plain.write_text(LINES, encoding="utf-8")
+    windows.write_bytes(b"\xef\xbb\xbf" + LINES.replace("\n", "\r\n").encode())
+    archive.write_bytes(GOOD)
+    assert read_tatoeba(plain) == read_tatoeba(windows) == read_tatoeba(archive)
+
+
+def encrypted():
+    data = bytearray(GOOD)
+    for magic, offset in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
+        place = -1
+        while (place := data.find(magic, place + 1)) >= 0:
+            data[place + offset] |= 1
+    return bytes(data)
+
+
+def corrupted():
+    data = bytearray(GOOD)
+    data[60] ^= 255
+    return bytes(data)
+
+
+BAD_FILES = {
+    "empty": (b"", "is empty"),
+    "only blank lines": (b"\n  \n", "is empty"),
+    "two columns": (b"Go.\tVa !\n", "2 columns in line 1; three are needed"),
+    "four columns": (b"Go.\tVa !\ta\tb\n", "4 columns in line 1"),
+    "no tabs": (b"Go. Va !\n", "1 columns in line 1"),
+    "later line": (LINES.encode() + b"Go.\tVa !\n", "line 4"),
+    "empty sentence": (b"Go.\t \tCC\n", "empty sentence in line 1"),
+    "Latin-1": (b"x\ty\tz\nHe is.\tIl a \xe9t\xe9.\tCC\n", r"not UTF-8 \(line 2\)"),
+    "web page": (b"\n<!DOCTYPE html><html><body>404</body></html>", "holds a web page"),
+    "truncated zip": (GOOD[: len(GOOD) // 2], "damaged archive"),
+    "corrupted zip": (corrupted(), "damaged archive"),
+    "encrypted zip": (encrypted(), "damaged archive"),
+    "path traversal": (zipped(**{"../../evil__txt": LINES}), "outside of its own folder"),
+    "absolute path": (zipped(**{"/etc/evil__txt": LINES}), "outside of its own folder"),
+    "drive letter": (zipped(**{"C:\\evil__txt": LINES}), "outside of its own folder"),
+    "no text": (zipped(picture__png="x"), "0 texts"),
+    "two texts": (zipped(a__txt=LINES, b__txt=LINES), "2 texts"),
+    "empty text in zip": (zipped(fra__txt=""), "is empty"),
+    "two columns in zip": (zipped(fra__txt="Go.\tVa !"), "2 columns"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_FILES.values(), ids=BAD_FILES)
+def test_bad_files_are_told_apart(tmp_path, content, message):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_tatoeba(path)
+    assert str(path) in str(caught.value)
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(tatoeba, "MAX_TEXT", 10_000)
+    path = tmp_path / "bomb.zip"
+    path.write_bytes(zipped(fra__txt=LINES * 1000))
+    with pytest.raises(ValueError, match="unpacks to more than"):
+        read_tatoeba(path)
+
+    lying = bytearray(path.read_bytes())  # says that it is small
+    for magic, offset in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
+        place = lying.find(magic)
+        lying[place + offset : place + offset + 4] = (50).to_bytes(4, "little")
+    path.write_bytes(lying)
+    with pytest.raises(ValueError, match=r"damaged|unpacks to more"):
+        read_tatoeba(path)
+
+    path.write_text(LINES * 1000, encoding="utf-8")
+    with pytest.raises(ValueError, match="larger than"):
+        read_tatoeba(path)
+
+
+def test_a_missing_file_and_senseless_limits_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        read_tatoeba(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="max_tokens is 0"):
+        read_tatoeba(tmp_path, max_tokens=0)
+    with pytest.raises(ValueError, match="max_pairs is -1"):
+        read_tatoeba(tmp_path, max_pairs=-1)
+
+
+sentences = st.sampled_from("abcdefghij").map(lambda letter: (letter,))
+
+
+@settings(derandomize=True, deadline=None)
+@given(
+    st.lists(st.builds(Pair, sentences, sentences)),
+    st.floats(0, 0.5),
+    st.floats(0, 0.5),
+    st.integers(0, 5),
+)
+def test_no_english_sentence_is_in_two_splits(pairs, valid, test, seed):
+    splits = split_by_source(pairs, valid=valid, test=test, seed=seed)
+    sources = [{pair.source for pair in split} for split in splits]
+    for one, other in itertools.combinations(sources, 2):
+        assert not one & other
+    assert sorted(map(repr, itertools.chain(*splits))) == sorted(map(repr, pairs))
+    assert len(sources[2]) == round(test * len({pair.source for pair in pairs}))
+
+
+def test_shares_beyond_the_whole_are_refused():
+    with pytest.raises(ValueError, match="shares"):
+        split_by_source([], valid=0.7, test=0.7)
+
+
+SAMPLE = Path(
+    os.environ.get(
+        "D2LATTN_TATOEBA",
+        Path(__file__).parents[3] / "shared" / "data" / "tatoeba-eng-fra" / "eng-fra.tsv",
+    )
+)
+
+
+@pytest.mark.skipif(not SAMPLE.exists(), reason="the 5,000 Tatoeba pairs are not beside the book")
+def test_the_sample_of_5000_real_pairs():
+    pairs = read_tatoeba(SAMPLE)
+    assert 4900 <= len(pairs) <= 5000
+    assert max(map(len, references(pairs).values())) > 5
+    for pair in pairs:
+        for token in (*pair.source, *pair.target):
+            assert token == token.lower()
+            assert not set(token) & set("\u00a0\u202f\u2009’\t ")
+    train, valid, test = split_by_source(pairs)
+    assert len(train) + len(valid) + len(test) == len(pairs)
+    assert not {pair.source for pair in train} & {pair.source for pair in test}
+
+
+# --- the download ------------------------------------------------------------------------------
+
+
+class ToLoopback(HTTPSHandler):
+    """Speaks to a server on this machine in place of the one that is asked for."""
+
+    def __init__(self, port):
+        super().__init__()
+        self.port = port
+
+    def https_open(self, request):
+        def connection(_host, **options):
+            options.pop("context", None)
+            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=options["timeout"])
+
+        return self.do_open(connection, request)
+
+
+@contextmanager
+def served(body=b"", *, status=200, headers=None, length=None, stall=None, redirect=None):
+    """Serve one answer on loopback; count the requests."""
+    seen = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            seen.append(self.path)
+            if redirect and len(seen) == 1:
+                self.send_response(302)
+                self.send_header("Location", redirect)
+                self.end_headers()
+                return
+            self.send_response(status)
+            if length != "unknown":
+                self.send_header("Content-Length", str(len(body) if length is None else length))
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
+            self.end_headers()
+            try:
+                self.wfile.write(body)
+                if stall:
+                    self.wfile.flush()
+                    stall.wait(5)
+            except OSError:
+                pass
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield (ToLoopback(server.server_port),), seen
+    finally:
+        if stall:
+            stall.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def left_behind(folder):
+    return sorted(path.name for path in folder.rglob("*")) if folder.exists() else []
+
+
+def test_a_good_archive_arrives_once_and_can_be_read(tmp_path):
+    checksum = hashlib.sha256(GOOD).hexdigest()
+    with served(GOOD) as (handlers, seen):
+        path = download_tatoeba(tmp_path / "new" / "cache", handlers=handlers, checksum=checksum)
+        assert path == tmp_path / "new" / "cache" / "fra-eng.zip"
+        assert path.read_bytes() == GOOD
+        assert len(read_tatoeba(path)) == 3
+        again = download_tatoeba(tmp_path / "new" / "cache", handlers=handlers)
+        assert again == path
+        assert len(seen) == 1
+    assert left_behind(tmp_path / "new" / "cache") == ["fra-eng.zip"]
+
+
+def test_the_folder_is_the_argument_or_the_environments_or_the_users(tmp_path, monkeypatch):
+    monkeypatch.setenv("D2LATTN_CACHE", str(tmp_path / "environment"))
+    with served(GOOD) as (handlers, _):
+        chosen = download_tatoeba(tmp_path / "argument", handlers=handlers)
+        assert chosen.parent == tmp_path / "argument"
+        assert download_tatoeba(handlers=handlers).parent == tmp_path / "environment"
+        monkeypatch.delenv("D2LATTN_CACHE")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+        assert download_tatoeba(handlers=handlers).parent == tmp_path / "xdg" / "d2lattn"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert tatoeba.cache_directory() == tmp_path / "home" / ".cache" / "d2lattn"
+
+
+HTML = b"<html><body>Sorry, try later.</body></html>"
+BAD_ANSWERS = {
+    "web page, so named": ({"body": HTML, "headers": {"Content-Type": "text/html"}}, "web page"),
+    "web page in disguise": ({"body": HTML}, "web page"),
+    "empty": ({"body": b""}, "is empty"),
+    "refusal": ({"body": b"no", "status": 403}, "answers 403"),
+    "not there": ({"body": HTML, "status": 404}, "answers 404"),
+    "broken server": ({"body": b"", "status": 500}, "answers 500"),
+    "cut off": ({"body": GOOD[:200], "length": len(GOOD)}, "broke off after 200 of"),
+    "cut off, length unknown": ({"body": GOOD[:200], "length": "unknown"}, "damaged archive"),
+    "truncated at the source": ({"body": GOOD[:200]}, "damaged archive"),
+    "path traversal": ({"body": zipped(**{"../evil__txt": LINES})}, "not to be trusted"),
+    "two columns": ({"body": zipped(fra__txt="Go.\tVa !")}, "2 columns"),
+    "Latin-1": ({"body": zipped(fra__txt=b"a\t\xe9\tb")}, "not UTF-8"),
+    "redirect to HTTP": ({"body": GOOD, "redirect": "http://example.org/"}, "not HTTPS"),
+    "redirect to a file": ({"body": GOOD, "redirect": "file:///etc/passwd"}, "not allowed"),
+}
+
+
+@pytest.mark.parametrize(("answer", "message"), BAD_ANSWERS.values(), ids=BAD_ANSWERS)
+def test_bad_answers_are_told_apart_and_leave_nothing(tmp_path, answer, message):
+    with served(**answer) as (handlers, _), pytest.raises(DownloadError, match=message):
+        download_tatoeba(tmp_path / "cache", handlers=handlers, timeout=5)
+    assert left_behind(tmp_path / "cache") == []
+
+
+def test_a_redirect_to_https_is_followed(tmp_path):
+    with served(GOOD, redirect="https://example.org/there") as (handlers, seen):
+        assert download_tatoeba(tmp_path, handlers=handlers).read_bytes() == GOOD
+    assert seen[-1] == "/there"
+
+
+def test_a_wrong_checksum_leaves_nothing(tmp_path):
+    with served(GOOD) as (handlers, _), pytest.raises(DownloadError, match="SHA-256"):
+        download_tatoeba(tmp_path / "cache", handlers=handlers, checksum="0" * 64)
+    assert left_behind(tmp_path / "cache") == []
+
+
+@pytest.mark.parametrize("length", [None, "unknown"])
+def test_more_than_the_limit_is_refused(tmp_path, length):
+    with (
+        served(GOOD + bytes(300_000), length=length) as (handlers, _),
+        pytest.raises(DownloadError, match="more than 100,000 bytes"),
+    ):
+        download_tatoeba(tmp_path / "cache", handlers=handlers, max_bytes=100_000)
+    assert left_behind(tmp_path / "cache") == []
+
+
+def test_a_server_that_falls_silent_is_given_up(tmp_path):
+    with (
+        served(GOOD[:100], length=len(GOOD), stall=threading.Event()) as (handlers, _),
+        pytest.raises(DownloadError, match="cannot be reached"),
+    ):
+        download_tatoeba(tmp_path / "cache", handlers=handlers, timeout=0.2)
+    assert left_behind(tmp_path / "cache") == []
+
+
+def test_a_server_that_drips_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(tatoeba, "MAX_SECONDS", -1)
+    with served(GOOD) as (handlers, _), pytest.raises(DownloadError, match="took more than"):
+        download_tatoeba(tmp_path / "cache", handlers=handlers)
+    assert left_behind(tmp_path / "cache") == []
+
+
+def test_an_answer_that_is_not_http_is_told(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def babble():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(b"SSH-2.0 hello\r\n\r\n")
+
+        thread = threading.Thread(target=babble)
+        thread.start()
+        with pytest.raises(DownloadError, match="cannot be reached"):
+            download_tatoeba(tmp_path / "cache", handlers=(ToLoopback(server.getsockname()[1]),))
+        thread.join()
+    assert left_behind(tmp_path / "cache") == []
+
+
+def test_without_a_network_the_message_says_what_to_do(tmp_path):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    with pytest.raises(DownloadError, match=r"check the connection.*read_tatoeba\(path\)"):
+        download_tatoeba(tmp_path / "cache", handlers=(ToLoopback(port),))
+    assert left_behind(tmp_path / "cache") == []
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with served(GOOD) as (handlers, seen):
+        for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+            with pytest.raises(DownloadError, match="D2LATTN_CACHE"):
+                download_tatoeba(folder, handlers=handlers)
+    assert seen == []
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_a_folder_without_write_permission_is_named(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    if os.access(folder, os.W_OK):  # the superuser may write anywhere: let the call say no
+
+        def refuse(**_):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(tatoeba.tempfile, "mkstemp", refuse)
+    with served(GOOD) as (handlers, _), pytest.raises(DownloadError, match="Permission denied"):
+        download_tatoeba(folder, handlers=handlers)
+    folder.chmod(stat.S_IRWXU)
+    assert left_behind(folder) == []
+
+
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
+    opened = os.fdopen
+
+    class Full:
+        def __init__(self, *arguments):
+            self.file = opened(*arguments)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.file.close()
+
+        def write(self, _chunk):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tatoeba.os, "fdopen", Full)
+    with served(GOOD) as (handlers, _), pytest.raises(DownloadError, match="No space left"):
+        download_tatoeba(tmp_path / "cache", handlers=handlers)
+    assert left_behind(tmp_path / "cache") == []
+
+
+def test_an_interrupted_download_leaves_nothing(tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tatoeba, "_check", interrupt)
+    with served(GOOD) as (handlers, _), pytest.raises(KeyboardInterrupt):
+        download_tatoeba(tmp_path / "cache", handlers=handlers)
+    assert left_behind(tmp_path / "cache") == []
+
+
+def test_a_damaged_file_in_the_cache_is_told_and_kept(tmp_path):
+    (tmp_path / "fra-eng.zip").write_bytes(GOOD[:100])
+    with served(GOOD) as (handlers, seen), pytest.raises(DownloadError, match="delete it"):
+        download_tatoeba(tmp_path, handlers=handlers)
+    assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"url": "http://example.org/"}, "https://"), ({"checksum": "abc"}, "64 hexadecimal")],
+)
+def test_senseless_arguments_are_refused(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        download_tatoeba(tmp_path, **options)
+
+
+def test_the_command_says_what_it_did(tmp_path, capsys, monkeypatch):
+    (tmp_path / "fra-eng.zip").write_bytes(GOOD)
+    assert tatoeba.main(["--cache", str(tmp_path)]) == 0
+    assert "3 pairs" in capsys.readouterr().out
+    assert tatoeba.main(["--cache", str(tmp_path), "--checksum", "0" * 64]) == 1
+    assert "Not downloaded: the file has the SHA-256" in capsys.readouterr().err
+
+
+def test_the_command_runs_without_a_warning(tmp_path):
+    (tmp_path / "fra-eng.zip").write_bytes(GOOD)
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "d2lattn.corpus.tatoeba", "--cache", str(tmp_path)],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
