@@ -1,0 +1,80 @@
+"""Figures that sliders draw again with PyTorch, and that stay a plain picture without a kernel."""
+
+import base64
+import io
+from collections.abc import Callable
+from typing import Any
+
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+class LiveFigure:
+    """A figure that is drawn anew whenever one of its controls moves.
+
+    As the last expression of a cell it shows the controls above the figure where a kernel is
+    running, and the figure alone (drawn with the controls as they start) everywhere else: in the
+    published book and in a notebook that is only opened.
+
+    Args:
+        draw: a function of the controls' values, by name, that returns a matplotlib figure.
+        controls: ipywidgets by the name of the argument they set.
+
+    >>> import matplotlib; matplotlib.use("agg")
+    >>> import ipywidgets, matplotlib.pyplot as plt
+    >>> def draw(height):
+    ...     figure, axes = plt.subplots()
+    ...     axes.plot([0, height])
+    ...     return figure
+    >>> live = LiveFigure(draw, height=ipywidgets.IntSlider(3, 1, 9))
+    >>> live
+    A live figure: height=3. Its controls need a running kernel.
+    >>> live.controls["height"].value = 5
+    >>> live.values()
+    {'height': 5}
+    """
+
+    def __init__(self, draw: Callable[..., Any], **controls: Any) -> None:
+        import ipywidgets
+
+        self.draw = draw
+        self.controls = controls
+        # The figure has the width of the page, or less: nothing spills over on a telephone.
+        self.image = ipywidgets.Image(
+            value=self._png(),
+            format="png",
+            layout=ipywidgets.Layout(width="640px", max_width="100%"),
+        )
+        self.box = ipywidgets.VBox([*controls.values(), self.image])
+        for control in controls.values():
+            control.observe(self._redraw, names="value")
+
+    def values(self) -> dict[str, Any]:
+        """Give the controls' values by name."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    def _redraw(self, _change: Any = None) -> None:
+        self.image.value = self._png()
+
+    def _png(self) -> bytes:
+        import matplotlib.pyplot as plt
+
+        figure = self.draw(**self.values())
+        file = io.BytesIO()
+        figure.savefig(file, format="png")
+        plt.close(figure)  # or the cell would show it a second time
+        return file.getvalue()
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value}" for name, value in self.values().items())
+        return f"A live figure: {settings}. Its controls need a running kernel."
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        bundle = {
+            "text/plain": repr(self),
+            "image/png": base64.b64encode(self.image.value).decode("ascii"),
+        }
+        # A front end that knows widgets takes this type first; the stored notebook leaves it out.
+        live = self.box._repr_mimebundle_() or {}
+        if WIDGET_VIEW in live:
+            bundle[WIDGET_VIEW] = live[WIDGET_VIEW]
+        return bundle

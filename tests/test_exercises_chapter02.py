@@ -1,0 +1,120 @@
+"""Chapter 2's checks: right answers pass, foreseen mistakes get their own hint, nothing raises."""
+
+import math
+
+import pytest
+import torch
+
+import d2lattn as d2l
+from d2lattn.exercises import chapter02
+
+INF = float("inf")
+
+
+def weights_with(score):
+    return lambda query, keys, bandwidth: torch.softmax(score(query - keys, bandwidth), dim=-1)
+
+
+def masked(keys, values, bandwidth):
+    scores = -((((keys.unsqueeze(1) - keys) / bandwidth) ** 2) / 2).fill_diagonal_(INF)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+def with_own_key(keys, values, bandwidth):
+    return d2l.nadaraya_watson(keys, keys, values, bandwidth)[0]
+
+
+def zeroed_diagonal(keys, values, bandwidth):
+    weights = d2l.nadaraya_watson(keys, keys, values, bandwidth)[1]
+    return weights.clone().fill_diagonal_(0) @ values
+
+
+def underflowing(query, keys, bandwidth):
+    heights = torch.exp(-(((query - keys) / bandwidth) ** 2) / 2)
+    return heights / heights.sum()
+
+
+RIGHT = [
+    (chapter02.check_gaussian_weights, weights_with(lambda d, h: -((d / h) ** 2) / 2)),
+    (chapter02.check_by_hand, 22 / 7),
+    (chapter02.check_by_hand, 3.14),
+    (chapter02.check_left_out_predictions, masked),
+    (chapter02.check_noise, (0.15, 0.24, 0.33)),
+    (chapter02.check_better_key, 111.5),
+    (chapter02.check_better_key, torch.tensor(111.51)),
+    (chapter02.check_bench, (0.45, 1.1)),
+]
+
+WRONG = [
+    (chapter02.check_gaussian_weights, lambda q, k, h: torch.exp(-(((q - k) / h) ** 2) / 2), "sum"),
+    (chapter02.check_gaussian_weights, weights_with(lambda d, h: (d / h) ** 2 / 2), "sign"),
+    (chapter02.check_gaussian_weights, weights_with(lambda d, h: -((d / h) ** 2)), "a 2 under"),
+    (chapter02.check_gaussian_weights, weights_with(lambda d, h: -(d / h).abs()), "squared"),
+    (chapter02.check_gaussian_weights, weights_with(lambda d, h: -(d**2) / 2), "changes nothing"),
+    (chapter02.check_gaussian_weights, weights_with(lambda d, h: -(d**2) / h / 2), "before you"),
+    (chapter02.check_gaussian_weights, weights_with(lambda d, h: -((d * h) ** 2) / 2), "multiply"),
+    (chapter02.check_gaussian_weights, underflowing, "NaN"),
+    (chapter02.check_gaussian_weights, lambda q, k, h: torch.ones(3) / 3, "softmax"),
+    (chapter02.check_gaussian_weights, lambda q, k, h: torch.ones(1, 3) / 3, "shape (1, 3)"),
+    (chapter02.check_by_hand, 10 / 3, "triangular"),
+    (chapter02.check_by_hand, 5, "mean"),
+    (chapter02.check_by_hand, 5.5, "sum of the heights"),
+    (chapter02.check_by_hand, 4.125, "3/4 cancels"),
+    (chapter02.check_by_hand, 4, "nearest key"),
+    (chapter02.check_by_hand, 7.7, "Write u"),
+    (chapter02.check_left_out_predictions, with_own_key, "own value"),
+    (chapter02.check_left_out_predictions, zeroed_diagonal, "no longer sum to 1"),
+    (chapter02.check_left_out_predictions, lambda k, v, h: v, "from all the others"),
+    (chapter02.check_noise, 0.3, "three bandwidths"),
+    (chapter02.check_noise, (0.3, 0.2, 0.1), "shrink"),
+    (chapter02.check_noise, (0.15, 0.3, 0.2), "median"),
+    (chapter02.check_noise, (0.5, 0.6, 0.7), "0.25"),
+    (chapter02.check_better_key, 119.52, "income itself"),
+    (chapter02.check_better_key, 12434.0, "root"),
+    (chapter02.check_better_key, 0.1426, "log(food)"),
+    (chapter02.check_better_key, 150, "Search bandwidths"),
+    (chapter02.check_bench, 0.4, "two bandwidths"),
+    (chapter02.check_bench, (1.1, 0.45), "other order"),
+    (chapter02.check_bench, (0.8, 1.1), "Gaussian"),
+    (chapter02.check_bench, (0.45, 0.5), "farther"),
+]
+
+CHECKS = [
+    chapter02.check_gaussian_weights,
+    chapter02.check_by_hand,
+    chapter02.check_left_out_predictions,
+    chapter02.check_noise,
+    chapter02.check_better_key,
+    chapter02.check_bench,
+]
+
+
+@pytest.mark.parametrize(("check", "answer"), RIGHT)
+def test_right_answers_pass(check, answer):
+    verdict = check(answer)
+    assert verdict, verdict
+
+
+@pytest.mark.parametrize(("check", "answer", "hint"), WRONG)
+def test_each_mistake_has_its_hint(check, answer, hint):
+    verdict = check(answer)
+    assert not verdict
+    assert hint in verdict.sentence
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("stub", [None, ..., (None, None, None), lambda *arguments: None])
+def test_stubs_are_not_attempted(check, stub):
+    verdict = check(stub)
+    assert not verdict
+    if not callable(stub) or check in (CHECKS[0], CHECKS[2]):
+        assert "not attempted yet" in verdict.sentence
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize(
+    "garbage",
+    ["text", 3j, math.nan, -INF, [], {}, object(), lambda: 1, lambda *a: 1 / 0, torch.zeros(2, 2)],
+)
+def test_garbage_never_raises(check, garbage):
+    assert not check(garbage)
