@@ -324,7 +324,9 @@ def adjunct(draft: Draft, tense: str) -> Phrase:
     return prepositional(draft, "behind", "derrière", place)
 
 
-def copular(draft: Draft, subject: Phrase, tense: str, *, question: bool = False) -> Predicate:
+def copular(
+    draft: Draft, subject: Phrase, tense: str, *, question: bool = False, bare: bool = False
+) -> Predicate:
     """Say how a subject is, or where."""
     english_form, french_form = BE[tense][subject.person, subject.plural]
     mark = draft.mark()
@@ -342,11 +344,11 @@ def copular(draft: Draft, subject: Phrase, tense: str, *, question: bool = False
         said = prepositional(draft, "in", "dans", noun_phrase(draft, PLACE))
     else:
         word = draft.pick(adjectives)
-        if draft.extra(0.25):
+        if not bare and draft.extra(0.25):
             said = comparison(draft, word, subject)
         else:
             said = adjective_phrase(draft, word, subject.plural, subject.feminine)
-            if draft.extra(0.3):
+            if not bare and draft.extra(0.3):
                 other = draft.pick([further for further in adjectives if further is not word])
                 joined = adjective_phrase(draft, other, subject.plural, subject.feminine)
                 joint = draft.mark()
@@ -417,7 +419,7 @@ def predicate(
 ) -> Predicate:
     """Say something of a subject; what neither lives nor acts can only be."""
     if not subject.kinds & {"person", "animal"} or draft.chance(0.2):
-        return copular(draft, subject, tense, question=question)
+        return copular(draft, subject, tense, question=question, bare=bare)
     return verbal(draft, subject, tense, question=question, bare=bare)
 
 
