@@ -1,6 +1,7 @@
 """How the benchmarks measure: time in turn, and memory as PyTorch's allocator counts it."""
 
 import json
+import os
 import statistics
 import tempfile
 import time
@@ -8,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from torch.profiler import ProfilerActivity, profile
+
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler else tells of each start and stop
 
 
 def median_times(

@@ -470,17 +470,31 @@ def test_copies_and_files_of_a_module(which):
         twin.load_state_dict(attention.state_dict())
 
 
+def test_masks_are_made_where_the_inputs_are():
+    """Another default device stands for a second one: a mask made there would not fit."""
+    q, lens = torch.randn(2, 4, 4), torch.tensor([1, 4])
+    attentions = [d2l.AdditiveAttention(4, 4, 4, 0), d2l.DotProductAttention(0)]
+    with torch.device("meta"):
+        assert d2l.sequence_mask(q, lens).device == q.device
+        assert d2l.masked_softmax(q, lens).device == q.device
+        for attention in attentions:
+            assert attention(q, q, q, lens).device == q.device
+            assert attention.attention_weights.device == q.device
+
+
 # Dropout, train and eval -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_dropout_thins_the_output_in_training_and_never_the_weights(which):
+@pytest.mark.parametrize("heads", [(), (2,)])
+def test_dropout_thins_the_output_in_training_and_never_the_weights(which, heads):
     attention = every_attention()[which]
     attention.dropout.p = 0.5
-    q, k, v = torch.randn(1, 50, 3), torch.randn(1, 40, 3), torch.ones(1, 40, 3)
+    q, k = torch.randn(1, *heads, 50, 3), torch.randn(1, *heads, 40, 3)
+    v = torch.ones(1, *heads, 40, 3)
     lens = torch.tensor([30])
     ones = attention.eval()(q, k, v, lens)
-    torch.testing.assert_close(ones, torch.ones(1, 50, 3))
+    torch.testing.assert_close(ones, torch.ones(1, *heads, 50, 3))
     weights = attention.attention_weights
     thinned = attention.train()(q, k, v, lens).detach()
     assert thinned.std() > 0.01
@@ -580,10 +594,11 @@ def test_additive_features_exist_once_forward_and_three_times_backward(measure):
     assert 2.9 * n < both < 3.1 * n
 
 
-def test_dot_products_never_hold_the_matrix_of_weights(measure):
+@pytest.mark.parametrize("shape", [(2, 512, 8), (1, 2, 512, 8)])
+def test_dot_products_never_hold_the_matrix_of_weights(measure, shape):
     attention = d2l.DotProductAttention(0)
-    q = torch.randn(2, 512, 8, requires_grad=True)
-    lens = torch.tensor([100, 512])
+    q = torch.randn(shape, requires_grad=True)
+    lens = torch.tensor([100, 512][: shape[0]])
     weights = 4 * 2 * 512 * 512  # bytes
     assert measure.peak_memory(lambda: attention(q, q, q, lens)) < weights / 4
     assert measure.peak_memory(lambda: attention.attention_weights) > weights
