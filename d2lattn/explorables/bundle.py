@@ -20,22 +20,23 @@ EXPORT = "export default { render };"
 _DECLARATION = re.compile(r"^(?:export )?(?:const|function) (\w+)", re.MULTILINE)
 _IMPORT = re.compile(r"^import \{([^}]*)\} from \"\./kit\.js\";\n", re.MULTILINE)
 _STRING = re.compile(r'("(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)')
-# No plus and minus here: "- -" must not become "--".
 _LOOSE = re.compile(r"\s*([=*/?:,;{}()<>&|\[\]!])\s*")
+# Not beside another sign: "- -" must not become "--".
+_SIGN = re.compile(r"(?<=[\w)\]]) ([+-]) (?=[\w(\[])")
 _WORD = re.compile(r"\w+")
 
 
 def squeeze(source: str) -> str:
     """Leave out comment lines and the white space that means nothing; strings stay as they are.
 
-    >>> squeeze('// why\\n  const a = b - -1;\\n\\n  f(a, "1, 2");')
-    'const a=b - -1;f(a,"1, 2");'
+    >>> squeeze('// why\\n  const a = b - -1;\\n\\n  f(a + b, "1, 2");')
+    'const a=b - -1;f(a+b,"1, 2");'
     """
     lines = (line.strip() for line in source.splitlines())
     text = "\n".join(line for line in lines if line and not line.startswith("//"))
     between = _STRING.split(text)
     # Odd places hold the strings.
-    between[::2] = [_LOOSE.sub(r"\1", piece) for piece in between[::2]]
+    between[::2] = [_LOOSE.sub(r"\1", _SIGN.sub(r"\1", piece)) for piece in between[::2]]
     return "".join(between)
 
 

@@ -165,8 +165,9 @@ export function readout(label, name, digits = 3) {
 export function slider({ label, min, max, step, value, oninput, log = false, text = fixed }) {
   const there = (x) => (log ? Math.log2(x) : x);
   const back = (x) => (log ? 2 ** x : x);
-  const output = h("output");
-  const input = h("input", { type: "range", min: there(min), max: there(max), step });
+  const id = freshId();
+  const output = h("output", { for: id });
+  const input = h("input", { id, type: "range", min: there(min), max: there(max), step });
   const say = (x) => {
     output.textContent = text(x);
     input.setAttribute("aria-valuetext", text(x));
@@ -181,8 +182,9 @@ export function slider({ label, min, max, step, value, oninput, log = false, tex
     if (document.activeElement !== input || back(Number(input.value)) !== x) input.value = there(x);
     say(x);
   };
-  const name = h("span", { dir: "auto", title: clip(label, 200) }, clip(label, 40));
-  const el = h("label", { class: "d2lx-slider" }, name, output, input);
+  // The label names its input by id: inside it, an output would be taken for what it names.
+  const name = h("label", { for: id, dir: "auto", title: clip(label, 200) }, clip(label, 40));
+  const el = h("div", { class: "d2lx-slider" }, name, output, input);
   set(value);
   return { el, input, set };
 }
@@ -509,25 +511,22 @@ export function plot({ label, height, xLabel, yLabel, onresize, pad = 44 }) {
 
 // Makes an SVG element a point that moves: by mouse, by touch and by arrow keys.
 //   onmove(x, y)   the new place; x and y are numbers in the units of the axes
-//   step           [by x, by y] for one press of an arrow key; with shift ten times as much.
+//   step()         [by x, by y] for one press of an arrow key; with shift ten times as much.
 //                  A step of 0 keeps that direction fixed.
-// Returns { place(x, y, words) }: where it is now, and how that is said.
+// Returns { place(x, y, words, [low, high]) }: where it is, how that is said, the range of x.
 export function draggable(axes, element, { label, step, onmove }) {
   let [x, y] = [0, 0];
   attr(element, { tabindex: 0, role: "slider", "aria-label": label, class: "d2lx-handle" });
   element.addEventListener("keydown", (event) => {
-    const many = event.shiftKey ? 10 : 1;
-    const moves = {
-      ArrowLeft: [-step[0], 0],
-      ArrowRight: [step[0], 0],
-      ArrowUp: step[1] ? [0, step[1]] : [step[0], 0],
-      ArrowDown: step[1] ? [0, -step[1]] : [-step[0], 0],
-    };
-    const move = moves[event.key];
-    if (!move) return;
+    const signs = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+    const sign = signs[event.key];
+    if (!sign) return;
     event.preventDefault();
     event.stopPropagation();
-    onmove(x + many * move[0], y + many * move[1]);
+    const many = event.shiftKey ? 10 : 1;
+    const [dx, dy] = step();
+    // Where one direction is fixed, all four arrows move along the other.
+    onmove(x + many * dx * (dy ? sign[0] : sign[0] || sign[1]), y + many * dy * (dx ? sign[1] : sign[0] || sign[1]));
   });
   element.addEventListener("pointerdown", (event) => {
     element.setPointerCapture(event.pointerId);
@@ -538,7 +537,8 @@ export function draggable(axes, element, { label, step, onmove }) {
     if (!element.hasPointerCapture(event.pointerId)) return;
     const area = axes.svg.getBoundingClientRect();
     const to = [axes.unX(event.clientX - area.left), axes.unY(event.clientY - area.top)];
-    onmove(step[0] ? to[0] : x, step[1] ? to[1] : y);
+    const [dx, dy] = step();
+    onmove(dx ? to[0] : x, dy ? to[1] : y);
   });
   const place = (nextX, nextY, words, limits) => {
     [x, y] = [nextX, nextY];

@@ -23,13 +23,20 @@ function render({ model, el }) {
   const start = read();
   const widest = (xs) => Math.max(...xs) - Math.min(...xs) || 1;
   const margin = (xs, part) => [Math.min(...xs) - part * widest(xs), Math.max(...xs) + part * widest(xs)];
-  // The axes stay still while points move.
-  const xLimits = margin([...start.xs, start.query], 0.06);
-  const yLimits = margin(start.ys, 0.2);
-  const step = [widest(xLimits) / 100, widest(yLimits) / 100];
+  // The axes stay still while points move inside them; Python may set some beyond.
+  let [xLimits, yLimits, step] = [[], [], []];
+  const inside = (limits) => (x) => x >= limits[0] && x <= limits[1];
+  function fit({ xs, ys, query }) {
+    const along = [...xs, query];
+    if (along.every(inside(xLimits)) && ys.every(inside(yLimits))) return;
+    [xLimits, yLimits] = [margin(along, 0.06), margin(ys, 0.2)];
+    step = [widest(xLimits) / 100, widest(yLimits) / 100];
+  }
+  fit(start);
   let current = 0;
 
   const change = (name) => (x) => update(model, { [name]: x });
+  const onresize = () => live?.redraw();
   const bandwidth = slider({
     label: "Bandwidth h",
     min: widest(start.xs) / 200,
@@ -49,7 +56,7 @@ function render({ model, el }) {
   });
   const stretch = slider({ label: "Length of every second key", min: 0.5, max: 2, step: 0.05, value: 1, oninput: change("stretch") });
 
-  const chart = plot({ label: "Data, fitted curve and prediction", height: 250, xLabel: "x (key, query)", yLabel: "y (value)", onresize: () => live?.redraw() });
+  const chart = plot({ label: "Data, fitted curve and prediction", height: 250, xLabel: "x (key, query)", yLabel: "y (value)", onresize });
   const curve = s("path", { class: "d2lx-line" });
   const dropped = s("path", { stroke: "var(--d2lx-orange)", "stroke-dasharray": "4 3" });
   const answer = s("circle", { r: 6, fill: "var(--d2lx-orange)" });
@@ -58,7 +65,7 @@ function render({ model, el }) {
   const pointGroup = s("g");
   const handle = s("path", { fill: "var(--d2lx-orange)" });
   chart.data.append(hidden, guessed, pointGroup, handle);
-  const moveQuery = draggable(chart, handle, { label: "Query", step: [step[0], 0], onmove: (x) => update(model, { query: clamp(x, ...xLimits) }) });
+  const moveQuery = draggable(chart, handle, { label: "Query", step: () => [step[0], 0], onmove: (x) => update(model, { query: clamp(x, ...xLimits) }) });
 
   // Points are one tab stop: Page Up and Page Down go to the next.
   const points = [];
@@ -71,7 +78,7 @@ function render({ model, el }) {
         const put = (list, value) => list.map((old, j) => (j === i ? value : old));
         update(model, { xs: put(model.get("xs"), clamp(x, ...xLimits)), ys: put(model.get("ys"), clamp(y, ...yLimits)) });
       };
-      const mover = draggable(chart, element, { label: `Point ${i + 1}`, step, onmove });
+      const mover = draggable(chart, element, { label: `Point ${i + 1}`, step: () => step, onmove });
       element.addEventListener("focus", () => {
         current = i;
         points.forEach((point, j) => point.element.setAttribute("tabindex", j === i ? 0 : -1));
@@ -89,16 +96,16 @@ function render({ model, el }) {
     points.forEach(({ element }, j) => element.setAttribute("tabindex", j === current ? 0 : -1));
   }
 
-  const stems = plot({ label: "Weights of the points", height: 96, yLabel: "weight α", onresize: () => live?.redraw() });
+  const stems = plot({ label: "Weights of the points", height: 96, yLabel: "weight α", onresize });
   const stem = pool(stems.data, "path", { stroke: "var(--d2lx-blue)", "stroke-width": 4 });
   const strip = heatmap({ label: "Weights as one row of attention", rows: [""], columns: start.xs.map(String), rowTitle: "query", columnTitle: "key x", cellHeight: 24, labels: false });
   const shown = [readout("Prediction f(x)", "prediction"), readout("Entropy (nats)", "entropy"), readout("Leave-one-out error", "loo")];
   const formula = h("p", { class: "d2lx-formula" });
-  const plane = plot({ label: "Keys and query in the plane", height: 230, xLabel: "first coordinate", yLabel: "second", onresize: () => live?.redraw() });
+  const plane = plot({ label: "Keys and query in the plane", height: 230, xLabel: "first coordinate", yLabel: "second", onresize });
   const rays = pool(plane.data, "path", { stroke: "var(--d2lx-blue)", "stroke-width": 2 });
   const asked = s("path", { stroke: "var(--d2lx-orange)", "stroke-width": 4 });
   plane.data.append(asked);
-  const pairs = plot({ label: "Gaussian and dot-product weights", height: 120, yLabel: "weight", xLabel: "key", onresize: () => live?.redraw() });
+  const pairs = plot({ label: "Gaussian and dot-product weights", height: 120, yLabel: "weight", xLabel: "key", onresize });
   const left = pool(pairs.data, "path", { stroke: "var(--d2lx-blue)" });
   const right = pool(pairs.data, "path", { stroke: "var(--d2lx-orange)" });
   const gap = readout("Largest difference of weights", "gap", 6);
@@ -159,9 +166,9 @@ function render({ model, el }) {
 
     const heights = xs.map((x) => kernels[state.kernel]((state.query - x) / state.bandwidth));
     const fraction = `${fixed(dot(heights, ys), 3)} / ${fixed(sum(heights), 3)} = ${fixed(prediction, 3)}`;
-    formula.textContent = Number.isFinite(prediction)
+    formula.textContent = sum(heights)
       ? `f(${fixed(state.query)}) = Σ K((x − xᵢ)/h) yᵢ / Σ K((x − xᵢ)/h) = ${fraction}`
-      : "No point is within reach of the query: there is no prediction.";
+      : `All K((x − xᵢ)/h) are 0 to machine precision; f(${fixed(state.query)}) = ${fixed(prediction, 3)}`;
     speak.say(`Prediction ${fixed(prediction)}, entropy ${fixed(entropy(weights))}`);
   }
 
@@ -192,11 +199,13 @@ function render({ model, el }) {
 
   function draw() {
     const state = read();
+    fit(state);
+    attr(query.input, { min: xLimits[0], max: xLimits[1] });
+    query.set(state.query);
     const plain = state.view === "regression";
     view.set(plain ? 0 : 1);
     kernel.set(KINDS.indexOf(state.kernel));
     bandwidth.set(state.bandwidth);
-    query.set(state.query);
     stretch.set(state.stretch);
     regression.hidden = !plain;
     kernel.el.hidden = predict.el.hidden = !plain;

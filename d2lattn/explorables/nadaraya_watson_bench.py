@@ -58,4 +58,4 @@ class NadarayaWatsonBench(Explorable):
             f"α = K((x − xᵢ) / h) / Σ K((x − xⱼ) / h). Now the kernel K is {self.kernel}, the "
             f"bandwidth h is {self.bandwidth:.4g}, the query x is {self.query:.4g}, and there are "
             f"{len(self.xs)} points, the first of them:"
-        ) + table(["x", "y"], list(zip(self.xs, self.ys, strict=True))[:6])
+        ) + table(["x", "y"], list(zip(self.xs, self.ys, strict=True))[:4])
