@@ -541,11 +541,11 @@ def sentence(draft: Draft) -> Phrase:
     kind = draft.rng.random()
     rich = draft.richness
     end = "."
-    if kind < 0.15:
+    if kind < 0.06:
         whole, end = question(draft), "?"
-    elif kind < 0.15 + 0.5 * rich:
+    elif kind < 0.06 + 0.5 * rich:
         whole = joined_clauses(draft)
-    elif kind < 0.15 + 0.7 * rich:
+    elif kind < 0.06 + 0.7 * rich:
         whole = reported(draft)
     elif draft.extra(0.08):
         mark = draft.mark()

@@ -7,9 +7,7 @@ from random import Random
 
 from d2lattn.corpus.clauses import sentence
 from d2lattn.corpus.phrases import Draft
-from d2lattn.corpus.words import links, spell_english, spell_french
-
-Links = frozenset[tuple[int, int]]
+from d2lattn.corpus.words import Links, links, spell_english, spell_french
 
 SHORTEST, LONGEST = 3, 25
 """The lengths in tokens, on either side, of everything that :func:`generate` gives."""
@@ -31,13 +29,16 @@ class Pair:
 
     ``source`` and ``target`` are tokens. A link is (source index, target index). ``sure`` links
     are those that nobody doubts, ``possible`` has these and the debatable ones too: the two sets
-    of Och and Ney (2003). ``constructions`` names what the grammar used.
+    of Och and Ney (2003). ``agreement`` links, which neither holds, join a French word to the
+    English word that decides its form and not its meaning: *le* or *la* to the noun, *l'* to the
+    word whose vowel it meets. ``constructions`` names what the grammar used.
     """
 
     source: tuple[str, ...]
     target: tuple[str, ...]
     sure: Links = frozenset()
     possible: Links = frozenset()
+    agreement: Links = frozenset()
     constructions: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
 
@@ -67,12 +68,13 @@ def draw(seed: int = 0) -> Iterator[Pair]:
             continue
         if any(word.text == after.text for word, after in pairwise(french)):
             continue  # "qui travaille travaille": right, and read by everyone as a slip
-        sure, possible = links(english, french)
+        sure, possible, agreement = links(english, french)
         yield Pair(
             tuple(word.text for word in english),
             tuple(word.text for word in french),
             sure,
             possible,
+            agreement,
             frozenset(draft.constructions),
         )
 

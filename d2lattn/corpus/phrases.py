@@ -120,6 +120,12 @@ def determiner(
     return Phrase(english, [Word(text, (mark,), (), before_vowel, role)])
 
 
+def agreeing_with(mark: int, words: list[Word]) -> list[Word]:
+    """Note that a noun decides the form of its determiner or adjective: not of *très*, *de*."""
+    fixed = ("très", "de", "beaucoup", "deux", "trois")
+    return [word if word.text in fixed else word._replace(agrees=(mark,)) for word in words]
+
+
 def negated_indefinite(draft: Draft, plural: bool) -> Phrase:
     """*a* or *any* after a negation: *de*, whatever follows."""
     mark = draft.mark()
@@ -182,7 +188,11 @@ def noun_phrase(
         *after_words.english,
         Word(noun.english[plural], (mark,)),
     ]
-    french = [*before_words.french, Word(noun.french[plural], (mark,)), *after_words.french]
+    french = [
+        *agreeing_with(mark, before_words.french),
+        Word(noun.french[plural], (mark,)),
+        *agreeing_with(mark, after_words.french),
+    ]
 
     if not simple and draft.extra(0.12):
         owner = noun_phrase(draft, PERSON, simple=True, plural=False)
@@ -191,7 +201,7 @@ def noun_phrase(
         text = "les" if plural else "la" if feminine else "le"
         english = [*owner.english, Word("'s", (owns,)), *english]
         french = [
-            Word(text, (), (owns,), ELIDED.get(text, ""), "article"),
+            Word(text, (), (owns,), ELIDED.get(text, ""), "article", (mark,)),
             *french,
             Word("de", (owns,), (), "d'"),
             *owner.french,
@@ -211,7 +221,7 @@ def noun_phrase(
         )
     return Phrase(
         [*opening.english, *english],
-        [*opening.french, *french],
+        [*agreeing_with(mark, opening.french), *french],
         3,
         plural,
         feminine,

@@ -19,6 +19,8 @@ class Word(NamedTuple):
     ``sure`` marks say that the word, and it alone, translates the mark's other bearer;
     ``possible`` marks say that it has a share in it. ``before_vowel`` is the word's other form,
     as ``l'`` for ``le``. ``role`` tells an article (``le`` in ``du``) from a pronoun.
+    ``agrees`` marks what decides the word's form and not its meaning, as the noun does *le* or
+    *la*.
     """
 
     text: str
@@ -26,6 +28,7 @@ class Word(NamedTuple):
     possible: tuple[int, ...] = ()
     before_vowel: str = ""
     role: str = ""
+    agrees: tuple[int, ...] = ()
 
 
 def starts_with_vowel_sound(word: str) -> bool:
@@ -60,7 +63,8 @@ def spell_french(words: list[Word]) -> list[Word]:
 def _share(first: Word, second: Word, text: str) -> Word:
     """One word in place of two: neither's partner is translated by it alone."""
     marks = first.sure + first.possible + second.sure + second.possible
-    return Word(text, (), marks, first.before_vowel if text == "de" else "")
+    before_vowel = first.before_vowel if text == "de" else ""
+    return Word(text, (), marks, before_vowel, agrees=first.agrees + second.agrees)
 
 
 def _drop_indefinite(words: list[Word]) -> list[Word]:
@@ -84,7 +88,8 @@ def _elide(words: list[Word]) -> list[Word]:
         if meets is None:
             meets = starts_with_vowel_sound(after.text)
         if meets:
-            spelled[place] = word._replace(text=word.before_vowel)
+            agrees = word.agrees + after.sure
+            spelled[place] = word._replace(text=word.before_vowel, agrees=agrees)
     return spelled
 
 
@@ -110,12 +115,13 @@ def _contract(words: list[Word]) -> list[Word]:
     return kept
 
 
-def links(
-    english: list[Word], french: list[Word]
-) -> tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]:
-    """The sure and the possible links between two sides, read off the marks.
+Links = frozenset[tuple[int, int]]
 
-    >>> sure, possible = links([Word("not", (1,))], [Word("ne", (), (1,)), Word("pas", (1,))])
+
+def links(english: list[Word], french: list[Word]) -> tuple[Links, Links, Links]:
+    """Read the sure, the possible and the agreement links between two sides off the marks.
+
+    >>> sure, possible, _ = links([Word("not", (1,))], [Word("ne", (), (1,)), Word("pas", (1,))])
     >>> sorted(sure), sorted(possible)
     ([(0, 1)], [(0, 0), (0, 1)])
     """
@@ -125,7 +131,7 @@ def links(
             bearers.setdefault(mark, []).append((place, True))
         for mark in word.possible:
             bearers.setdefault(mark, []).append((place, False))
-    sure, possible = set(), set()
+    sure, possible, agreement = set(), set(), set()
     for target, word in enumerate(french):
         for mark in word.sure:
             for source, is_sure in bearers.get(mark, ()):
@@ -134,4 +140,8 @@ def links(
                     sure.add((source, target))
         for mark in word.possible:
             possible.update((source, target) for source, _ in bearers.get(mark, ()))
-    return frozenset(sure), frozenset(possible)
+        for mark in word.agrees:
+            agreement.update(
+                (source, target) for source, is_sure in bearers.get(mark, ()) if is_sure
+            )
+    return frozenset(sure), frozenset(possible), frozenset(agreement - possible)

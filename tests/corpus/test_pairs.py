@@ -40,7 +40,8 @@ ENGLISH_CONTENT, FRENCH_CONTENT = content_words()
 def test_links_are_in_range_and_sure_links_are_possible_links(seed):
     for pair in generate(60, seed):
         assert pair.sure <= pair.possible
-        for source, target in pair.possible:
+        assert not pair.agreement & pair.possible
+        for source, target in pair.possible | pair.agreement:
             assert 0 <= source < len(pair.source)
             assert 0 <= target < len(pair.target)
 
@@ -82,6 +83,19 @@ def test_the_english_decides_the_french_and_the_links():
 @given(seeds, st.integers(0, 50), st.integers(0, 50))
 def test_a_larger_number_begins_with_the_smaller_numbers_pairs(seed, few, more):
     assert generate(few + more, seed)[:few] == generate(few, seed)
+
+
+def test_agreement_links_join_a_word_to_what_decides_its_form():
+    found = {}
+    for pair in generate(3000):
+        for source, target in pair.agreement:
+            found.setdefault(pair.target[target], set()).add(pair.source[source])
+    assert {"girl", "woman", "queen"} <= found["la"]
+    assert not {"boy", "girls", "the"} & found["la"]
+    assert {"girls", "boys", "men"} <= found["des"]
+    assert {"is", "arrive"} <= found["n'"]
+    assert "ne" not in found
+    assert "très" not in found
 
 
 def test_seeds_differ():
