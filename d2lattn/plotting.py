@@ -252,10 +252,15 @@ def _hatch(ax: Any, masked: np.ndarray) -> None:
     )
 
 
-def _print_numbers(ax: Any, image: Any, panel: np.ma.MaskedArray, number_format: str) -> None:
-    width, height = ax.figure.get_size_inches() * 72
+def _cell_size(ax: Any, num_queries: int, num_keys: int) -> tuple[float, float]:
+    """Height and width of a cell in points, about: labels and colour bar take a quarter."""
+    width, height = 0.75 * ax.figure.get_size_inches() * 72
     rows, columns = ax.get_subplotspec().get_gridspec().get_geometry()
-    cell = min(0.75 * width / columns / panel.shape[1], 0.75 * height / rows / panel.shape[0])
+    return height / rows / num_queries, width / columns / num_keys
+
+
+def _print_numbers(ax: Any, image: Any, panel: np.ma.MaskedArray, number_format: str) -> None:
+    cell = min(_cell_size(ax, *panel.shape))
     longest = max((len(format(v, number_format)) for v in panel.compressed()), default=1)
     # A digit is about 0.6 of the letter height wide.
     size = min(10.0, cell * 0.9 / (0.6 * longest))
@@ -286,10 +291,12 @@ def _label_axes(
     if column_labels is None:
         ax.xaxis.set_major_locator(MaxNLocator(nbins=min(num_keys, 5), integer=True))
     else:
-        longest = max(len(str(label)) for label in column_labels)
         ax.set_xticks(range(num_keys), [str(label) for label in column_labels])
+        # Upright where the tokens would run into each other: a 10-point letter is 6 points wide.
+        longest = max(len(str(label)) for label in column_labels) + 1
+        upright = 6 * longest > min(_cell_size(ax, num_queries, num_keys))
         for panel in ax.figure.axes:
-            panel.tick_params(axis="x", rotation=90 if longest > 2 else 0)
+            panel.tick_params(axis="x", rotation=90 if upright else 0)
     if row_labels is None:
         ax.yaxis.set_major_locator(MaxNLocator(nbins=min(num_queries, 5), integer=True))
     else:

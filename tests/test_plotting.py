@@ -120,6 +120,15 @@ def test_tokens_stand_at_their_cells():
     assert all(label.get_visible() for label in ax.get_xticklabels())
 
 
+def test_tokens_stand_upright_only_where_they_would_run_into_each_other():
+    def rotations(tokens):
+        draw(torch.eye(4)[None, None], column_labels=tokens, figsize=(4, 4))
+        return {label.get_rotation() for label in panels()[0].get_xticklabels()}
+
+    assert rotations(["le", "chat", "est", "ici"]) == {0}
+    assert rotations(["le", "chat", "aujourd'hui", "ici"]) == {90}
+
+
 def test_ticks_without_tokens_are_whole_numbers():
     draw(torch.zeros(1, 1, 12, 3))
     (ax,) = panels()

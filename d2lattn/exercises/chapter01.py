@@ -1,0 +1,139 @@
+"""Checks for the exercises of chapter 1, attention cues."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from d2lattn.exercises.checking import Differs, call, check, number, same, tensor_like
+
+# The three pairs that the chapter works by hand.
+KEYS = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+VALUES = torch.tensor([7.0, 14.0, 21.0])
+
+
+def _agrees(found: Tensor, wanted: Tensor) -> bool:
+    return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@check("1.1")
+def check_attend(attend: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
+    """Attention pooling of values that are vectors, by one query."""
+    generator = torch.Generator().manual_seed(11)
+    query, keys = torch.randn(3, generator=generator), torch.randn(4, 3, generator=generator)
+    values = torch.randn(4, 2, generator=generator)
+    scores = keys @ query  # (K, D) x (D) -> (K)
+    wanted = scores.softmax(dim=0) @ values  # (K) x (K, V) -> (V)
+    found = tensor_like(call(attend, query, keys, values), wanted, "your output")
+
+    if _agrees(found, values.mean(dim=0)):
+        raise Differs("This is average pooling: your output does not depend on the query.")
+    if _agrees(found, scores @ values):
+        raise Differs("The scores went in as weights. Step 2 is missing: normalise them.")
+    if _agrees(found, scores / scores.sum() @ values):
+        raise Differs("You divided scores by their sum; take their exponentials first (softmax).")
+    if _agrees(found, scores.exp() @ values):
+        raise Differs("The exponentials are there, but they do not sum to 1 yet.")
+    if _agrees(found, values[scores.argmax()]):
+        raise Differs("This is the value of the best key alone. Every value gets its weight.")
+    if _agrees(found, (scores / math.sqrt(3)).softmax(dim=0) @ values):
+        raise Differs("You scaled by √d. That is chapter 3's idea; here the score is q·k itself.")
+    same(found, wanted, "Score = q·k, softmax over the keys, then weights times values.", "output")
+
+    shuffled = torch.tensor([2, 0, 3, 1])
+    again = tensor_like(call(attend, query, keys[shuffled], values[shuffled]), wanted, "output")
+    same(again, wanted, "The order of the pairs must not matter.", "for shuffled pairs, the output")
+    return "compare, normalise, sum; and the order of the pairs does not matter."
+
+
+@check("1.2")
+def check_query(query: Tensor) -> str:
+    """A query that pools the chapter's three values to less than 8."""
+    query = tensor_like(query, torch.zeros(2), "your query")
+    if not query.isfinite().all():
+        raise Differs("Use finite numbers: a softmax of infinities is not a number.")
+    weights = (KEYS @ query).softmax(dim=0)  # (K, D) x (D) -> (K)
+    output = (weights @ VALUES).item()
+    if output >= 8:
+        most = int(weights.argmax())
+        hint = (
+            "That is average pooling: this query prefers no key."
+            if weights.max() - weights.min() < 1e-6
+            else f"Key {most + 1} has the largest weight, {weights[most]:.2f}."
+        )
+        raise Differs(
+            f"Your query pools {output:.2f}. {hint} The value 7 belongs to key 1 = (0, 0), whose "
+            "score is 0 whatever you ask. How can 0 be the largest score?"
+        )
+    return f"it pools {output:.2f}: key 1 wins because your query dislikes the two others."
+
+
+@check("1.3")
+def check_with_salience(
+    with_salience: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
+) -> str:
+    """A longer query and longer keys whose dot product is q·k plus the salience of the key."""
+    generator = torch.Generator().manual_seed(13)
+    query, keys = torch.randn(3, generator=generator), torch.randn(5, 3, generator=generator)
+    salience = torch.rand(5, generator=generator)
+    answer = call(with_salience, query, keys, salience)
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        raise Differs("Return two things: the longer query and the longer keys.")
+    longer_query = tensor_like(answer[0], torch.zeros(4), "your query")
+    longer_keys = tensor_like(answer[1], torch.zeros(5, 4), "your keys")
+    scores = longer_keys @ longer_query  # (K, D + 1) x (D + 1) -> (K)
+    if _agrees(scores, keys @ query):
+        raise Differs("The salience is lost: its number in the query is 0, so it counts for 0.")
+    if _agrees(scores, keys @ query + salience.square()):
+        raise Differs("The salience is squared: it belongs to the key alone.")
+    same(scores, keys @ query + salience, "What must the query hold in the new place?", "score")
+
+    loud = call(with_salience, 3 * query, keys, salience)
+    same(
+        torch.as_tensor(loud[1]) @ torch.as_tensor(loud[0]),
+        3 * (keys @ query) + salience,
+        "The salience should not grow when the query speaks louder.",
+        "with a query three times as strong, the score",
+    )
+    return "salience is a part of the key, and the query reads it whatever it asks."
+
+
+@check("1.4")
+def check_overtaking(strength_at_2: float, strength_at_3: float) -> str:
+    """Strength at which the book overtakes the coffee, for salience 2 and salience 3."""
+    for salience, answer in ((2.0, strength_at_2), (3.0, strength_at_3)):
+        found = number(answer, f"the strength for salience {salience:g}")
+        if abs(found - salience) > 0.11:  # one step of the slider, and rounding
+            side = "coffee" if found < salience else "book"
+            raise Differs(
+                f"At strength {found:g} and salience {salience:g} the {side} has the larger "
+                "weight. Two weights are equal where their scores are: solve "
+                "strength × 1.0 + 0 = strength × 0.0 + salience."
+            )
+    return (
+        "equal scores give equal weights: strength × 1 = salience. A louder thing needs a "
+        "stronger will, in proportion."
+    )
+
+
+@check("1.5")
+def check_noise(noise: float) -> str:
+    """Noise from which the nearest key is worse than average pooling, in the chapter's task."""
+    found = number(noise, "the noise")
+    if found < 0:
+        raise Differs("Noise is a standard deviation: it cannot be negative.")
+    low, high = 1.45, 1.95
+    if found < low:
+        raise Differs(
+            f"At noise {found:g} the nearest key still has the smaller error. Go on to more noise."
+        )
+    if found > high:
+        raise Differs(
+            f"At noise {found:g} the nearest key has long been worse than the average. "
+            "Try less noise, in steps of 0.1."
+        )
+    return (
+        f"from about {found:g} on, a confident wrong look-up costs more than no look-up. "
+        "Soft weights never fall that low: they can fade to the average."
+    )

@@ -1,0 +1,154 @@
+"""Chapter 1's checks: right answers pass, each foreseen slip gets its own hint."""
+
+import math
+import re
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from d2lattn.exercises import chapter01
+from d2lattn.exercises.checking import Verdict
+
+CHECKS = {
+    chapter01.check_attend: 1,
+    chapter01.check_query: 1,
+    chapter01.check_with_salience: 1,
+    chapter01.check_overtaking: 2,
+    chapter01.check_noise: 1,
+}
+
+
+def attend(query, keys, values):
+    return (keys @ query).softmax(dim=0) @ values
+
+
+def with_salience(query, keys, salience):
+    return torch.cat([query, torch.ones(1)]), torch.cat([keys, salience[:, None]], dim=1)
+
+
+RIGHT = [
+    (chapter01.check_attend, [attend]),
+    (chapter01.check_attend, [lambda q, k, v: ((k @ q).softmax(0)[:, None] * v).sum(0)]),
+    (chapter01.check_query, [[-4, -4]]),
+    (chapter01.check_query, [torch.tensor([-9.0, -3.0])]),
+    (chapter01.check_with_salience, [with_salience]),
+    (
+        chapter01.check_with_salience,  # the new place may stand first, and scales may be shared
+        [
+            lambda q, k, s: (
+                torch.cat([2 * torch.ones(1), q]),
+                torch.cat([s[:, None] / 2, k], dim=1),
+            )
+        ],
+    ),
+    (chapter01.check_overtaking, [2.1, 2.9]),
+    (chapter01.check_noise, [1.6]),
+    (chapter01.check_noise, [torch.tensor(1.7)]),
+]
+
+
+@pytest.mark.parametrize(("check", "answers"), RIGHT)
+def test_right_answers_pass(check, answers):
+    verdict = check(*answers)
+    assert verdict, verdict
+    assert repr(verdict).startswith("✓ Exercise 1.")
+
+
+@pytest.mark.parametrize(
+    ("check", "answers", "hint"),
+    [
+        (chapter01.check_attend, [lambda q, k, v: v.mean(0)], "average pooling"),
+        (chapter01.check_attend, [lambda q, k, v: (k @ q) @ v], "Step 2 is missing"),
+        (chapter01.check_attend, [lambda q, k, v: (k @ q) / (k @ q).sum() @ v], "exponentials"),
+        (chapter01.check_attend, [lambda q, k, v: (k @ q).exp() @ v], "do not sum to 1"),
+        (chapter01.check_attend, [lambda q, k, v: v[(k @ q).argmax()]], "best key alone"),
+        (
+            chapter01.check_attend,
+            [lambda q, k, v: (k @ q / math.sqrt(3)).softmax(0) @ v],
+            "scaled by √d",
+        ),
+        (chapter01.check_attend, [lambda q, k, v: (k @ q).softmax(0)], r"shape \(4,\)"),
+        (chapter01.check_attend, [lambda q, k, v: -attend(q, k, v)], "Score = q·k"),
+        (chapter01.check_attend, [lambda q, k, v: k.no_such_thing], "stopped with AttributeError"),
+        (chapter01.check_query, [[0, 0]], "average pooling: this query prefers no key"),
+        (chapter01.check_query, [[3, 0]], "Key 3 has the largest weight"),
+        (chapter01.check_query, [[-1, -1]], "How can 0 be the largest"),
+        (chapter01.check_query, [[-math.inf, 0]], "finite"),
+        (chapter01.check_query, [[-4, -4, -4]], r"shape \(3,\); \(2,\) is needed"),
+        (
+            chapter01.check_with_salience,
+            [lambda q, k, s: (torch.cat([q, torch.zeros(1)]), with_salience(q, k, s)[1])],
+            "counts for 0",
+        ),
+        (
+            chapter01.check_with_salience,
+            [lambda q, k, s: (torch.cat([q, s[:1]]), with_salience(q, k, s)[1])],
+            "What must the query hold",
+        ),
+        (chapter01.check_with_salience, [lambda q, k, s: (q, k)], r"shape \(3,\); \(4,\)"),
+        (chapter01.check_with_salience, [lambda q, k, s: q], "Return two things"),
+        (
+            chapter01.check_with_salience,
+            [lambda q, k, s: (torch.cat([q, q.norm()[None]]), with_salience(q, k, s)[1])],
+            "What must the query hold",
+        ),
+        (chapter01.check_overtaking, [1.0, 3.0], "strength 1 and salience 2 the coffee"),
+        (chapter01.check_overtaking, [2.0, 4.0], "strength 4 and salience 3 the book"),
+        (chapter01.check_overtaking, ["two", 3.0], "one number"),
+        (chapter01.check_noise, [1.0], "still has the smaller error"),
+        (chapter01.check_noise, [2.5], "long been worse"),
+        (chapter01.check_noise, [-1], "cannot be negative"),
+        (chapter01.check_noise, [math.nan], "finite"),
+    ],
+)
+def test_each_slip_gets_its_hint(check, answers, hint):
+    verdict = check(*answers)
+    assert not verdict
+    assert verdict.sentence.startswith("not yet.")
+    assert re.search(hint, verdict.sentence), verdict.sentence
+
+
+def test_salience_must_not_grow_with_the_query():
+    def loud(query, keys, salience):
+        longer, wider = with_salience(query, keys, salience)
+        generator = torch.Generator().manual_seed(13)
+        longer[-1] = query[0] / torch.randn(3, generator=generator)[0]  # 1 for the first query only
+        return longer, wider
+
+    assert "three times as strong" in chapter01.check_with_salience(loud).sentence
+
+
+@pytest.mark.parametrize(("check", "number"), CHECKS.items())
+@pytest.mark.parametrize("stub", [None, ...])
+def test_stubs_are_not_attempted_yet(check, number, stub):
+    assert check(*[stub] * number).sentence == "not attempted yet."
+
+
+def test_a_function_that_returns_nothing_is_not_attempted_yet():
+    for check in (chapter01.check_attend, chapter01.check_with_salience):
+        assert check(lambda *_: ...).sentence == "not attempted yet."
+    assert chapter01.check_query([None, None]).sentence == "not attempted yet."
+
+
+GARBAGE = st.one_of(
+    st.none(),
+    st.text(max_size=3),
+    st.integers(),
+    st.floats(),
+    st.lists(st.floats(), max_size=4),
+    st.dictionaries(st.text(max_size=1), st.integers(), max_size=2),
+    st.just(torch.zeros(0)),
+    st.just(torch.full((2,), math.nan)),
+    st.just(object()),
+)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.sampled_from(list(CHECKS)), GARBAGE, st.booleans())
+def test_garbage_gets_a_sentence_and_never_a_traceback(check, garbage, as_function):
+    answer = (lambda *_: garbage) if as_function else garbage
+    verdict = check(*[answer] * CHECKS[check])
+    assert isinstance(verdict, Verdict)
+    assert verdict.sentence
