@@ -1,0 +1,224 @@
+"""Checks for the exercises of chapter 3, scoring functions."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from d2lattn.exercises.checking import Differs, call, check, number, same, tensor_like
+
+
+class LargestTensor(TorchFunctionMode):
+    """Notes the size of the largest tensor that any torch function returns in its context.
+
+    >>> with LargestTensor() as seen:
+    ...     total = torch.ones(3, 4).sum()
+    >>> seen.numel
+    12
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numel = 0
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Call the function, and note the size of what it returns."""
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, Tensor):
+            self.numel = max(self.numel, result.numel())
+        return result
+
+
+def _agrees(found: Tensor, wanted: Tensor) -> bool:
+    return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@check("3.1")
+def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> str:
+    """Softmax over the keys where a boolean mask is true; zeros where it is true nowhere."""
+    generator = torch.Generator().manual_seed(31)
+    scores = torch.randn(2, 3, 5, generator=generator)  # (B, Q, K)
+    valid = torch.rand(2, 3, 5, generator=generator) < 0.5
+    valid[..., 0], valid[..., 1] = True, False  # each row has a valid and a masked key
+    wanted = scores.masked_fill(~valid, -math.inf).softmax(dim=-1)
+    found = tensor_like(call(softmax_where, scores, valid), wanted, "your weights")
+
+    zeroed = scores.masked_fill(~valid, 0.0).softmax(dim=-1)
+    if _agrees(found, zeroed):
+        raise Differs("A score of 0 still gets exp(0) = 1. Which score has an exponential of 0?")
+    if _agrees(found, scores.softmax(dim=-1) * valid):
+        raise Differs("The rows no longer sum to 1: mask the scores before the softmax, not after.")
+    if _agrees(found, scores.masked_fill(valid, -math.inf).softmax(dim=-1).nan_to_num()):
+        raise Differs("The mask is upside down: `valid` is true where a query may look.")
+    for axis in (0, 1):
+        along = scores.masked_fill(~valid, -math.inf).softmax(dim=axis)
+        if _agrees(found.nan_to_num(), along.nan_to_num()):
+            raise Differs("The softmax runs along the wrong axis; the keys are the last one.")
+    same(found, wanted, "Each row should be a softmax over its valid keys.", "your weights")
+
+    # Scores this low lose to any large negative number that stands for a masked score.
+    low = torch.tensor([[[-2e9, -2e9, 0.0]]])
+    low_valid = torch.tensor([[[True, True, False]]])
+    low_found = tensor_like(call(softmax_where, low, low_valid), low, "your weights")
+    same(
+        low_found,
+        torch.tensor([[[0.5, 0.5, 0.0]]]),
+        "With scores of -2e9 a masked key wins: use minus infinity, not a large number.",
+        "your weight",
+    )
+
+    nothing = torch.zeros(1, 2, 3, dtype=torch.bool)
+    nothing[0, 1, 0] = True
+    empty = tensor_like(call(softmax_where, torch.ones(1, 2, 3), nothing), torch.zeros(1, 2, 3))
+    if empty.isnan().any():
+        raise Differs("A row with no valid key gives NaN: softmax divides 0 by 0 there.")
+    if (empty[0, 0] > 0).any():
+        raise Differs("A row with no valid key gets weight; it should be all zeros.")
+    same(empty[0, 1], torch.tensor([1.0, 0.0, 0.0]), "One valid key gets all the weight.")
+    return "masked keys get 0, rows sum to 1, and a row with nothing valid is empty."
+
+
+@check("3.2")
+def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
+    """The additive score w_v^T tanh(W_q q + W_k k) of one query with several keys."""
+    generator = torch.Generator().manual_seed(32)
+    query, keys = torch.randn(3, generator=generator), torch.randn(5, 2, generator=generator)
+    W_q, W_k = torch.randn(4, 3, generator=generator), torch.randn(4, 2, generator=generator)
+    w_v = torch.randn(4, generator=generator)
+    q, k = W_q @ query, keys @ W_k.T  # (h,), (K, k) x (k, h) -> (K, h)
+    wanted = torch.tanh(q + k) @ w_v
+    found = tensor_like(call(additive_score, query, keys, W_q, W_k, w_v), wanted, "your score")
+
+    if _agrees(found, torch.tanh(q - k) @ w_v) or _agrees(found, torch.tanh(k - q) @ w_v):
+        raise Differs("You took the difference of the projections; the formula adds them.")
+    if _agrees(found, (q + k) @ w_v):
+        raise Differs("The hyperbolic tangent is missing. Without it the query cancels out.")
+    if _agrees(found, wanted.softmax(dim=-1)):
+        raise Differs("These are weights; stop before the softmax.")
+    if _agrees(found, torch.tanh(q) @ w_v + torch.tanh(k) @ w_v):
+        raise Differs("Add the projections first, then take one tanh of the sum.")
+    same(found, wanted, "Compare with the numbers worked by hand in the chapter.", "your score")
+    return "one hidden layer, no bias, and two widths that differ."
+
+
+@check("3.3")
+def check_divisor(divisor: float) -> str:
+    """The divisor for q·k when entries have deviations 2 and 3 and the width is 25."""
+    found = number(divisor, "the divisor")
+    hints = {
+        5.0: "That is √d, for entries of variance 1. These vary more.",
+        25.0: "That is d. And the entries do not have variance 1.",
+        36.0: "That is the variance of one product. Add up 25 of them, and take the root.",
+        6.0: "That is the deviation of one product. There are 25 of them.",
+        900.0: "That is the variance of q·k. A number divides the deviation, so take the root.",
+        150.0: "Variances add up, and not deviations: 25 · 36, then the root.",
+        math.sqrt(150): "2 and 3 are deviations; a product has variance 2² · 3².",
+    }
+    for wrong, hint in hints.items():
+        if math.isclose(found, wrong, rel_tol=1e-3):
+            raise Differs(hint)
+    if not math.isclose(found, 30.0, rel_tol=1e-3):
+        raise Differs(
+            f"The divisor is {found:.4g}. First find the variance of one product q_j k_j."
+        )
+    return "the variance of q·k is 25 · 2² · 3² = 900, and its root is 30."
+
+
+@check("3.4")
+def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor]) -> str:
+    """The Jacobian of the softmax times a gradient, row by row."""
+    generator = torch.Generator().manual_seed(34)
+    weights = torch.randn(3, 6, generator=generator).softmax(dim=-1)
+    gradient = torch.randn(3, 6, generator=generator)
+    expected = (weights * gradient).sum(dim=-1, keepdim=True)  # (B, 1)
+    wanted = weights * (gradient - expected)
+    found = tensor_like(call(softmax_backward, weights, gradient), wanted, "your result")
+
+    if _agrees(found, weights * gradient):
+        raise Differs("That is the diagonal alone; the other keys, -α αᵀ g, are missing.")
+    if _agrees(found, weights * (1 - weights) * gradient):
+        raise Differs("You used the diagonal of J. A score moves the weights of all keys.")
+    if _agrees(found, gradient - expected):
+        raise Differs("The factor α in front is missing.")
+    if _agrees(found, weights * (gradient - (weights * gradient).sum())):
+        raise Differs("You summed over the whole batch; each row has its own sum over its keys.")
+    if _agrees(found, weights * (gradient - gradient.mean(dim=-1, keepdim=True))):
+        raise Differs("αᵀ g is a mean weighted by α, not a plain mean.")
+    if _agrees(found, -wanted):
+        raise Differs("The sign is turned round.")
+    same(found, wanted, "Write J g as α ∘ g - α (αᵀ g).", "your result")
+
+    wide = torch.full((2, 64), 1 / 64)
+    with LargestTensor() as seen:
+        call(softmax_backward, wide, wide)
+    if seen.numel >= 64 * 64:
+        raise Differs("The numbers are right, but a K × K matrix was built on the way.")
+    return "K numbers in, K numbers out, and no K × K matrix between."
+
+
+@check("3.5")
+def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Tensor]) -> str:
+    """The Gaussian score −‖q − k‖² / 2b² of every query with every key."""
+    generator = torch.Generator().manual_seed(35)
+    queries = torch.randn(2, 3, 4, generator=generator)
+    keys = torch.randn(2, 5, 4, generator=generator)
+    bandwidth = 1.7
+    squared = (queries.unsqueeze(2) - keys.unsqueeze(1)).square().sum(dim=-1)  # (B, Q, K)
+    wanted = -squared / (2 * bandwidth**2)
+    found = tensor_like(call(gaussian_scores, queries, keys, bandwidth), wanted, "your score")
+
+    products = queries @ keys.transpose(1, 2)  # (B, Q, K)
+    key_norms = keys.square().sum(dim=-1).unsqueeze(1)  # (B, 1, K)
+    query_norms = queries.square().sum(dim=-1).unsqueeze(2)  # (B, Q, 1)
+    if _agrees(found, -wanted):
+        raise Differs("The sign: a near key needs a high score, so distances count as negative.")
+    if _agrees(found, -squared / (2 * bandwidth)):
+        raise Differs("Divide by the square of the bandwidth.")
+    if _agrees(found, 2 * wanted):
+        raise Differs("The factor 1/2 is missing.")
+    if _agrees(found, -squared / 2):
+        raise Differs("The bandwidth is not used.")
+    if _agrees(found, products / bandwidth**2):
+        raise Differs("That is the dot product alone; the norms of query and key are missing.")
+    if _agrees(found, (products - key_norms / 2) / bandwidth**2):
+        raise Differs("The weights are right already; for the scores, keep the query's norm.")
+    if _agrees(found, (products - query_norms / 2) / bandwidth**2):
+        raise Differs("The key's norm is missing, and that one changes the weights.")
+    if _agrees(found, wanted.exp()):
+        raise Differs("That is the kernel; its logarithm is the score.")
+    if _agrees(found, wanted.softmax(dim=-1)):
+        raise Differs("These are weights; stop before the softmax.")
+    same(found, wanted, "Expand ‖q - k‖² into a dot product and two norms.", "your score")
+
+    wide = torch.zeros(1, 32, 32)
+    with LargestTensor() as seen:
+        call(gaussian_scores, wide, wide, 1.0)
+    if seen.numel >= 32 * 32 * 32:
+        raise Differs("The scores are right, but a tensor of all differences was built on the way.")
+    return "the same scores, by a matrix product."
+
+
+@check("3.6")
+def check_slope(measured_slope: float) -> str:
+    """The growth of the variance of q·k over d for entries that share a component."""
+    found = number(measured_slope, "the slope")
+    if 0.9 <= found <= 1.1:
+        raise Differs(
+            "A slope of 1 belongs to independent entries. Is s drawn once for each vector, "
+            "and shared by its entries?"
+        )
+    if 0.4 <= found <= 0.6:
+        raise Differs("A slope of 1/2 belongs to the deviation of independent entries.")
+    if -2.2 <= found <= -1.8:
+        raise Differs("The sign: the variance grows with d.")
+    if not 1.75 <= found <= 2.2:
+        raise Differs(
+            f"The slope is {found:.3g}. Take the variance over many pairs, and fit log(variance) "
+            "over log(d)."
+        )
+    return "close to 2: the shared parts add up in step, so such vectors need a division by d."

@@ -1,0 +1,215 @@
+"""Each check of chapter 3 passes the right answer and knows each foreseen wrong one."""
+
+import math
+
+import pytest
+import torch
+
+from d2lattn.exercises import chapter03
+
+
+def softmax_where(scores, valid):
+    empty = ~valid.any(dim=-1, keepdim=True)
+    scores = scores.masked_fill(~valid, -math.inf).masked_fill(empty, 0.0)
+    return scores.softmax(dim=-1).masked_fill(empty, 0.0)
+
+
+def additive_score(query, keys, W_q, W_k, w_v):
+    return torch.tanh(W_q @ query + keys @ W_k.T) @ w_v
+
+
+def softmax_backward(weights, gradient):
+    return weights * (gradient - (weights * gradient).sum(dim=-1, keepdim=True))
+
+
+def gaussian_scores(queries, keys, bandwidth):
+    products = queries @ keys.transpose(1, 2)
+    norms = queries.square().sum(-1).unsqueeze(2) + keys.square().sum(-1).unsqueeze(1)
+    return (products - norms / 2) / bandwidth**2
+
+
+CHECKS = {
+    chapter03.check_softmax_where: softmax_where,
+    chapter03.check_additive_score: additive_score,
+    chapter03.check_divisor: 30,
+    chapter03.check_softmax_backward: softmax_backward,
+    chapter03.check_gaussian_scores: gaussian_scores,
+    chapter03.check_slope: 2.02,
+}
+by_name = {"ids": lambda check: getattr(check, "__name__", None)}
+
+
+@pytest.mark.parametrize(("check", "answer"), CHECKS.items(), **by_name)
+def test_the_right_answer_passes(check, answer):
+    verdict = check(answer)
+    assert verdict, verdict
+    assert repr(verdict).startswith("✓ Exercise 3.")
+
+
+@pytest.mark.parametrize("check", CHECKS, **by_name)
+def test_an_untouched_stub_is_not_attempted(check):
+    def stub(*arguments): ...
+
+    takes_function = callable(CHECKS[check])
+    for answer in (None, ...) + ((stub,) if takes_function else ()):
+        verdict = check(answer)
+        assert not verdict
+        assert "not attempted yet" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        "text",
+        [],
+        {},
+        object(),
+        float("nan"),
+        lambda: 1,
+        lambda *a: "x",
+        lambda *a: 1.0,
+        torch.ones(2),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("check", CHECKS, **by_name)
+def test_garbage_gets_a_sentence_and_never_raises(check, garbage):
+    verdict = check(garbage)
+    assert not verdict
+    assert verdict.sentence
+
+
+def large_number(scores, valid):
+    empty = ~valid.any(dim=-1, keepdim=True)
+    return scores.masked_fill(~valid, -1e6).softmax(dim=-1).masked_fill(empty, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (lambda s, v: s.masked_fill(~v, 0.0).softmax(-1), "exp(0) = 1"),
+        (lambda s, v: s.softmax(-1) * v, "no longer sum to 1"),
+        (lambda s, v: softmax_where(s, ~v), "upside down"),
+        (lambda s, v: s.masked_fill(~v, -math.inf).softmax(0), "wrong axis"),
+        (lambda s, v: s.masked_fill(~v, -math.inf).softmax(1), "wrong axis"),
+        (large_number, "minus infinity, not a large number"),
+        (lambda s, v: s.masked_fill(~v, -math.inf).softmax(-1), "NaN"),
+        (
+            lambda s, v: s.masked_fill(~v, torch.finfo(s.dtype).min).softmax(-1),
+            "should be all zeros",
+        ),
+        (lambda s, v: softmax_where(s, v) * 2, "softmax over its valid keys"),
+        (lambda s, v: s[0], "shape"),
+    ],
+)
+def test_softmax_where_names_the_mistake(answer, hint):
+    assert_hint(chapter03.check_softmax_where(answer), hint)
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (lambda q, k, W_q, W_k, w: torch.tanh(W_q @ q - k @ W_k.T) @ w, "adds them"),
+        (lambda q, k, W_q, W_k, w: torch.tanh(k @ W_k.T - W_q @ q) @ w, "adds them"),
+        (lambda q, k, W_q, W_k, w: (W_q @ q + k @ W_k.T) @ w, "tangent is missing"),
+        (lambda *a: additive_score(*a).softmax(-1), "before the softmax"),
+        (
+            lambda q, k, W_q, W_k, w: torch.tanh(W_q @ q) @ w + torch.tanh(k @ W_k.T) @ w,
+            "one tanh of the sum",
+        ),
+        (lambda *a: additive_score(*a) + 1, "worked by hand"),
+        (lambda *a: additive_score(*a).unsqueeze(0), "shape"),
+        (lambda q, k, W_q, W_k, w: k @ W_k, "stopped with RuntimeError"),
+    ],
+)
+def test_additive_score_names_the_mistake(answer, hint):
+    assert_hint(chapter03.check_additive_score(answer), hint)
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (5, "That is √d"),
+        (25, "That is d."),
+        (36, "variance of one product"),
+        (6, "deviation of one product"),
+        (900, "divides the deviation"),
+        (150, "Variances add up"),
+        (12.247, "are deviations"),
+        (7, "First find the variance"),
+    ],
+)
+def test_divisor_names_the_mistake(answer, hint):
+    assert_hint(chapter03.check_divisor(answer), hint)
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (lambda w, g: w * g, "diagonal alone"),
+        (lambda w, g: w * (1 - w) * g, "moves the weights of all keys"),
+        (lambda w, g: g - (w * g).sum(-1, keepdim=True), "factor α"),
+        (lambda w, g: w * (g - (w * g).sum()), "whole batch"),
+        (lambda w, g: w * (g - g.mean(-1, keepdim=True)), "not a plain mean"),
+        (lambda w, g: -softmax_backward(w, g), "sign"),
+        (lambda w, g: softmax_backward(w, g) + 1, "α ∘ g"),
+        (lambda w, g: g[0], "shape"),
+        (lambda w, g: with_a_matrix(w, g), "K × K matrix was built"),
+    ],
+)
+def test_softmax_backward_names_the_mistake(answer, hint):
+    assert_hint(chapter03.check_softmax_backward(answer), hint)
+
+
+def with_differences(queries, keys, bandwidth):
+    difference = queries.unsqueeze(2) - keys.unsqueeze(1)
+    return -difference.square().sum(-1) / (2 * bandwidth**2)
+
+
+def with_a_matrix(weights, gradient):
+    jacobian = torch.diag_embed(weights) - weights.unsqueeze(2) * weights.unsqueeze(1)
+    return (jacobian @ gradient.unsqueeze(2)).squeeze(2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (lambda q, k, b: -gaussian_scores(q, k, b), "The sign"),
+        (lambda q, k, b: gaussian_scores(q, k, math.sqrt(b)), "square of the bandwidth"),
+        (lambda q, k, b: 2 * gaussian_scores(q, k, b), "1/2 is missing"),
+        (lambda q, k, b: gaussian_scores(q, k, 1.0), "not used"),
+        (lambda q, k, b: q @ k.transpose(1, 2) / b**2, "dot product alone"),
+        (
+            lambda q, k, b: (q @ k.transpose(1, 2) - k.square().sum(-1).unsqueeze(1) / 2) / b**2,
+            "keep the query's norm",
+        ),
+        (
+            lambda q, k, b: (q @ k.transpose(1, 2) - q.square().sum(-1).unsqueeze(2) / 2) / b**2,
+            "key's norm is missing",
+        ),
+        (lambda q, k, b: gaussian_scores(q, k, b).exp(), "That is the kernel"),
+        (lambda q, k, b: gaussian_scores(q, k, b).softmax(-1), "before the softmax"),
+        (lambda q, k, b: gaussian_scores(q, k, b) + 1, "two norms"),
+        (with_differences, "tensor of all differences"),
+    ],
+)
+def test_gaussian_scores_names_the_mistake(answer, hint):
+    assert_hint(chapter03.check_gaussian_scores(answer), hint)
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (1.0, "drawn once for each vector"),
+        (0.5, "deviation of independent"),
+        (-2.0, "The sign"),
+        (3.0, "over many pairs"),
+    ],
+)
+def test_slope_names_the_mistake(answer, hint):
+    assert_hint(chapter03.check_slope(answer), hint)
+
+
+def assert_hint(verdict, hint):
+    assert not verdict
+    assert hint in verdict.sentence, verdict.sentence
