@@ -37,7 +37,7 @@ class Explorable(anywidget.AnyWidget):
         # Only where a module is named: anywidget makes a subclass for each figure that it opens.
         if "module" in cls.__dict__:
             cls._esm = bundle((HERE / cls.module).read_text(encoding="utf-8"))
-            cls._css = style()
+            cls._css = style(cls._esm)
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **state: Any) -> None:
@@ -76,12 +76,15 @@ class Explorable(anywidget.AnyWidget):
     def to_html(self) -> str:
         """The static host: everything that the figure needs, and nothing from elsewhere."""
         # With every "<" escaped, no label can end the script or open a comment in it.
-        state = json.dumps(self.state(), allow_nan=False).replace("<", "\\u003c")
+        # As it would be sent to a live figure: traits may have a shorter form for that.
+        sent = self.get_state(self.state_names())
+        state = json.dumps(sent, allow_nan=False, separators=(",", ":"))
+        state = state.replace("<", "\\u003c")
         code = self._esm.replace(EXPORT, "const explorable = { render };")
         kind = hashlib.sha256(f"{code}{state}".encode()).hexdigest()[:12]
         return (
             f'<div class="d2lx" data-d2lx="{kind}">\n{self.words()}\n</div>\n'
-            f"<style>\n{style()}\n</style>\n"
+            f"<style>\n{self._css}\n</style>\n"
             f'<script type="module">\n{code}{static_host()}\n'
             f'startStatic(explorable, "{kind}", {state});\n</script>'
         )

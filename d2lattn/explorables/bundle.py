@@ -85,13 +85,20 @@ def bundle(source: str) -> str:
 
 
 @cache
-def style() -> str:
-    """The style sheet that all explorables share, without comments and indentation."""
+def _rules() -> list[tuple[frozenset[str], str]]:
+    """The style sheet's rules without white space, each with the kit's classes it is for."""
     text = (HERE / "kit.css").read_text(encoding="utf-8")
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    return re.sub(
-        r"\s*([{};,])\s*|:\s+|\s+", lambda m: m[1] or m[0][0].strip() or " ", text
-    ).strip()
+    text = re.sub(r"\s*([{};,])\s*", r"\1", text)
+    text = re.sub(r"\s+", " ", re.sub(r":\s+", ":", text)).strip().replace(";}", "}")
+    rules = re.findall(r"[^{}]+\{(?:[^{}]|\{[^{}]*\})*\}", text)
+    return [(frozenset(re.findall(r"\.(d2lx-\w+)", rule.split("{")[0])), rule) for rule in rules]
+
+
+def style(code: str) -> str:
+    """The style sheet, less the rules for classes that the code does not mention."""
+    used = set(re.findall(r"d2lx-\w+", code))
+    return "".join(rule for classes, rule in _rules() if not classes or classes & used)
 
 
 @cache

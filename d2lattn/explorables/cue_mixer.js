@@ -1,11 +1,11 @@
-import { announcer, bars, bind, button, choice, dot, entropy, fixed, h, heatmap, plot, pool, predictFirst, presets, readout, resetButton, slider, softmax, update } from "./kit.js";
+import { announcer, bars, begin, bind, button, choice, dot, entropy, fixed, h, heatmap, plot, pool, predictFirst, presets, readout, resetButton, slider, softmax, update } from "./kit.js";
 
 // Scores: what the query asks for, as strongly as it speaks, plus what stands out by itself.
 const weightsFor = (state, ask) =>
   softmax(state.matches.map((key, i) => state.strength * key[ask] + state.salience[i]));
 
 function render({ model, el }) {
-  el.classList.add("d2lx");
+  begin(el, "Cue mixer");
   const names = ["items", "asks", "matches", "values", "salience", "ask", "strength"];
   const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
   const start = read();
@@ -77,7 +77,6 @@ function render({ model, el }) {
     resetButton(model, names),
   );
   el.append(
-    h("h4", {}, "Cue mixer"),
     h(
       "div",
       { class: "d2lx-columns" },

@@ -6,7 +6,7 @@
 //   3. Numbers      fixed, show: what is printed, with full precision in value="…"
 //   4. Controls     slider, choice, button, resetButton, predictFirst
 //   5. Pictures     reds, bars, heatmap, plot, draggable
-//   6. Life         announcer, bind
+//   6. Life         begin, announcer, bind, update
 //
 // Only comments on lines of their own: those are left out of the page.
 
@@ -311,6 +311,8 @@ export function bars({ label, digits = 3 }) {
 //   onpick(i, j)     a click, Enter or space on a cell
 //   set's options    rows, columns: new labels. mask(i, j): false hatches the cell.
 //                    mark(i, j): a word or character drawn in the cell. row: the row to frame.
+//                    say(i, j): more words for the line below. over(layer, box): draws above the
+//                    cells into an SVG group; box(i, j) is where a cell lies.
 // One tab stop; the arrow keys move a cursor, and the line below says what it is on.
 // SVG up to 400 cells, canvas above.
 export function heatmap(spec) {
@@ -325,7 +327,7 @@ export function heatmap(spec) {
   const stage = h("div", { class: "d2lx-stage", tabindex: 0, role: "application", "aria-roledescription": "heatmap" });
   const line = h("output", { class: "d2lx-cell" });
   const el = h("div", {}, stage, line);
-  const frame = s("rect", { class: "d2lx-frame" });
+  const [frame, layer] = [s("rect", { class: "d2lx-frame" }), s("g")];
   const pointer = s("rect", { class: "d2lx-cursor" });
   const visible = (i, j) => !options.mask || options.mask(i, j);
   const box = (i, j, span = 1) => ({ x: left + j * w, y: top + i * tall, width: w * span, height: tall });
@@ -336,7 +338,8 @@ export function heatmap(spec) {
     [ci, cj] = [clamp(i, 0, n - 1), clamp(j, 0, m - 1)];
     const value = visible(ci, cj) ? fixed(matrix[ci][cj], Math.max(3, digits)) : "masked";
     const mark = options.mark?.(ci, cj);
-    const marked = mark ? `, marked ${mark}` : "";
+    const extra = options.say?.(ci, cj);
+    const marked = (mark ? `, marked ${mark}` : "") + (extra ? `, ${extra}` : "");
     line.textContent = `${rowTitle} ${spoken(rows, ci)}, ${columnTitle} ${spoken(columns, cj)}: ${value}${marked}`;
     attr(pointer, box(ci, cj));
   }
@@ -376,7 +379,7 @@ export function heatmap(spec) {
       canvas = h("canvas", { width: 2 * m * w, height: 2 * n * tall });
       canvas.style.cssText = `left:${left}px;top:${top}px;width:${m * w}px;height:${n * tall}px`;
     }
-    svg.append(frame, pointer);
+    svg.append(frame, layer, pointer);
     stage.replaceChildren(...(canvas ? [canvas, svg] : [svg]));
     const hint = onpick ? ", Enter marks one." : ".";
     attr(stage, { "aria-label": `${label}: ${n} rows, ${m} columns. Arrow keys go from cell to cell${hint}` });
@@ -407,6 +410,7 @@ export function heatmap(spec) {
       }
     }
     attr(frame, box(options.row ?? 0, 0, options.row === undefined ? 0 : m));
+    options.over?.(layer, box);
     go(ci, cj);
   }
 
@@ -575,6 +579,15 @@ export function bind(model, names, draw) {
   draw();
   const stop = () => names.forEach((name) => model.off(`change:${name}`, redraw));
   return { redraw, stop };
+}
+
+// The first line of every render: a frame with a title.
+export function begin(el, title) {
+  el.classList.add("d2lx");
+  // JupyterLab takes arrow keys for its cells, except from an element that carries this mark itself.
+  const mark = (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "true");
+  el.addEventListener("focusin", mark);
+  el.append(h("h4", {}, title));
 }
 
 // Set traits and tell Python.

@@ -1,4 +1,4 @@
-import { announcer, attr, bind, choice, clamp, dot, draggable, entropy, fixed, h, heatmap, kernelPrediction, kernels, kernelWeights, leaveOneOutError, linspace, plot, pool, predictFirst, readout, resetButton, s, slider, softmax, sum, update } from "./kit.js";
+import { announcer, attr, begin, bind, choice, clamp, dot, draggable, entropy, fixed, h, heatmap, kernelPrediction, kernels, kernelWeights, leaveOneOutError, linspace, plot, pool, predictFirst, readout, resetButton, s, slider, softmax, sum, update } from "./kit.js";
 
 const KINDS = ["gaussian", "boxcar", "epanechnikov", "triangular"];
 
@@ -17,7 +17,7 @@ function beyondOneDimension({ xs, query, bandwidth, stretch }) {
 }
 
 function render({ model, el }) {
-  el.classList.add("d2lx");
+  begin(el, "Nadaraya-Watson bench");
   const names = ["xs", "ys", "query", "bandwidth", "kernel", "view", "stretch"];
   const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
   const start = read();
@@ -129,7 +129,6 @@ function render({ model, el }) {
   const speak = announcer();
   const tools = h("div", { class: "d2lx-tools" }, resetButton(model, names));
   el.append(
-    h("h4", {}, "Nadaraya-Watson bench"),
     h("div", { class: "d2lx-columns" }, h("div", {}, view.el, kernel.el, bandwidth.el, query.el, stretch.el, tools, predict.el), h("div", {}, regression, norms)),
     speak.el,
   );

@@ -74,6 +74,8 @@ def test_keyboard_reaches_and_moves_everything(visit, example):
             continue
         reached.add(stop)
         before = _state(page)
+        # Without this JupyterLab would use the key itself.
+        assert page.evaluate("document.activeElement.dataset.lmSuppressShortcuts") == "true"
         outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
         assert outline != "none", f"stop {stop} does not show that it has the focus"
         if page.evaluate("document.activeElement.matches('input, [role=slider], .d2lx-stage')"):

@@ -1,0 +1,177 @@
+"""Explorables in a real JupyterLab: before anything is run, then live."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import nbformat
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CHAPTER = REPOSITORY / "chapters" / "02-nadaraya-watson.ipynb"
+
+# The live figure is itself the widget; the static one stands inside its words' element.
+LIVE = ".jp-OutputArea-output .lm-Widget.d2lx"
+
+CELLS = [
+    "from d2lattn.explorables import NadarayaWatsonBench\n"
+    "bench = NadarayaWatsonBench([0, 1, 2, 3], [0, 2, 1, 3], query=1, bandwidth=0.5)\n"
+    "bench",
+    "print('bandwidth', bench.bandwidth)",
+]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """A server of our own on a free port of this machine, with copies of the notebooks."""
+    folder = tmp_path_factory.mktemp("lab")
+    _write_small_notebook(folder / "small.ipynb")
+    if CHAPTER.exists():
+        shutil.copy(CHAPTER, folder / CHAPTER.name)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    home = tmp_path_factory.mktemp("home")
+    server = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+            *(f"--ServerApp.port={port}", "--ServerApp.ip=127.0.0.1"),
+            *("--IdentityProvider.token=", "--ServerApp.password="),
+            *(f"--ServerApp.root_dir={folder}", "--ServerApp.port_retries=0"),
+            "--LabApp.news_url=",
+            "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        ],
+        env={**os.environ, "JUPYTER_CONFIG_DIR": str(home), "JUPYTER_DATA_DIR": str(home / "data")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    address = f"http://127.0.0.1:{port}/lab"
+    try:
+        _wait_for(address, server)
+        yield address
+    finally:
+        server.terminate()
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+def _write_small_notebook(path: Path) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
+    notebook.metadata["kernelspec"] = {"display_name": "Python 3", "name": "python3"}
+    nbformat.write(notebook, path)
+    runner = REPOSITORY / "scripts" / "run_notebooks.py"
+    subprocess.run([sys.executable, runner, path], check=True, capture_output=True)
+
+
+def _wait_for(address: str, server: subprocess.Popen) -> None:
+    for _ in range(240):
+        try:
+            urllib.request.urlopen(address, timeout=2)
+            return
+        except OSError:
+            if server.poll() is not None:
+                pytest.fail(f"JupyterLab ended: {server.stderr.read().decode()[-2000:]}")
+            time.sleep(0.25)
+    pytest.fail("JupyterLab did not answer within a minute")
+
+
+@pytest.fixture
+def open_notebook(chromium, lab):
+    """Open a notebook in a fresh browser profile, with every request to elsewhere refused."""
+    contexts = []
+
+    def opened(name: str):
+        context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+        contexts.append(context)
+        page = context.new_page()
+        root = lab.removesuffix("lab")
+        page.route(
+            "**/*",
+            lambda route: (
+                route.continue_()
+                if route.request.url.startswith((root, "data:", "blob:"))
+                else route.abort()
+            ),
+        )
+        page.goto(f"{lab}/tree/{name}?reset")
+        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+def test_saved_notebook_says_something_before_it_is_run(open_notebook):
+    page = open_notebook("small.ipynb")
+    output = page.locator(".jp-OutputArea-output").first
+    output.wait_for(timeout=30_000)
+    # A notebook that nobody trusts runs no script: words and numbers stand there. A trusted one
+    # shows the figure.
+    text = output.inner_text()
+    assert "Nadaraya-Watson bench" in text
+    assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
+
+
+def test_slider_moved_by_keyboard_is_read_back(open_notebook):
+    page = open_notebook("small.ipynb")
+    _run_all(page)
+    figure = page.locator(LIVE)
+    slider = figure.get_by_role("slider", name="Bandwidth h")
+    slider.wait_for(timeout=90_000)
+    before = figure.locator("[data-name='prediction']").inner_text()
+    slider.focus()
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(300)
+    assert figure.locator("[data-name='prediction']").inner_text() != before
+    moved = float(slider.get_attribute("aria-valuetext"))
+    assert moved > 0.6
+
+    last = page.locator(".jp-CodeCell").nth(1)
+    last.locator(".cm-content").click()
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_function(
+        "() => document.querySelectorAll('.jp-CodeCell')[1].innerText.match(/bandwidth \\d/)"
+        " && !document.querySelectorAll('.jp-CodeCell')[1].innerText.includes('bandwidth 0.5')",
+        timeout=30_000,
+    )
+    read = float(re.search(r"bandwidth ([\d.]+)", last.inner_text())[1])
+    assert read == pytest.approx(moved, abs=6e-4)
+
+
+@pytest.mark.skipif(not CHAPTER.exists(), reason="chapter 2 is not there")
+def test_chapter_runs_and_its_bench_is_live(open_notebook):
+    page = open_notebook(CHAPTER.name)
+    assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
+    _run_all(page)
+    for _ in range(60):
+        # Cells far from the window are drawn only when they come near it.
+        page.evaluate("document.querySelector('.jp-WindowedPanel-outer')?.scrollBy(0, 700)")
+        page.wait_for_timeout(500)
+        if page.locator(LIVE).count():
+            break
+    live = page.locator(LIVE).filter(has_text="Nadaraya-Watson bench").first
+    slider = live.get_by_role("slider", name="Bandwidth h")
+    slider.wait_for(timeout=120_000)
+    before = slider.get_attribute("aria-valuetext")
+    slider.press("ArrowRight")
+    assert slider.get_attribute("aria-valuetext") != before
+    assert "Traceback" not in page.inner_text(".jp-Notebook")
+
+
+def _run_all(page) -> None:
+    # Before the kernel is there, running cells would only clear their outputs.
+    page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=90_000)
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_text("Run All Cells", exact=True).click()
