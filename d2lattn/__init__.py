@@ -14,6 +14,7 @@ except ModuleNotFoundError:
         "d2lattn needs PyTorch; install it with: pip install -r requirements.txt"
     ) from None
 
+from d2lattn.decoding import Hypothesis, beam_search, greedy_decode, teacher_forced_attention
 from d2lattn.kernels import (
     KERNELS,
     NWKernelRegression,
@@ -25,7 +26,18 @@ from d2lattn.kernels import (
     others,
     triangular,
 )
-from d2lattn.metrics import attention_entropy
+from d2lattn.metrics import (
+    AlignmentScores,
+    CorpusScore,
+    alignment_links,
+    alignment_scores,
+    attention_entropy,
+    bleu,
+    chrf,
+    diagonal_links,
+    shift_links,
+    uniform_links,
+)
 from d2lattn.plotting import show_heatmaps, show_source, use_book_style, use_svg_display
 from d2lattn.scoring import (
     AdditiveAttention,
@@ -34,6 +46,16 @@ from d2lattn.scoring import (
     masked_softmax,
     sequence_mask,
 )
+from d2lattn.seq2seq import (
+    AttentionDecoder,
+    Decoder,
+    Encoder,
+    EncoderDecoder,
+    Seq2SeqAttentionDecoder,
+    Seq2SeqDecoder,
+    Seq2SeqEncoder,
+)
+from d2lattn.training import History, masked_loss, mean_loss, shift_right, train, translation_loss
 
 
 def __getattr__(name: str) -> Any:

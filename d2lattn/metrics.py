@@ -1,5 +1,10 @@
 """Metrics of attention and of translation."""
 
+import math
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -29,3 +34,215 @@ def attention_entropy(weights: Tensor) -> Tensor:
     # The logarithm is held above that of zero, so that a weight of 0 has a finite gradient.
     logs = weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
     return (weights * -logs).sum(dim=-1)
+
+
+class CorpusScore(NamedTuple):
+    """A score from 0 to 100, and sacrebleu's signature: the settings that others need to match."""
+
+    value: float
+    signature: str
+
+
+def bleu(
+    hypotheses: Sequence[str],
+    references: Sequence[str | Sequence[str]],
+    *,
+    tokenize: str = "none",
+    effective_order: bool = False,
+) -> CorpusScore:
+    """BLEU of a whole corpus by sacrebleu: how many n-grams, n = 1 to 4, the references share.
+
+    Args:
+        hypotheses: the translations, tokens separated by spaces.
+        references: for each hypothesis one reference, or several that are all right.
+        tokenize: sacrebleu's tokeniser; "none" for text that is cut at spaces already.
+        effective_order: leave out the n-grams that are longer than all hypotheses. Without it,
+            a corpus with no hypothesis of four tokens scores 0, however right it is.
+
+    Raises:
+        ValueError: there are no hypotheses, or not as many references.
+
+    Source: Papineni et al. 2002; Post 2018 (sacrebleu).
+
+    >>> score = bleu(["le chat dort ."], [["le chien dort .", "le chat dort ."]])
+    >>> round(score.value, 1), score.signature.split("|")[0]
+    (100.0, 'nrefs:2')
+    """
+    from sacrebleu.metrics import BLEU
+
+    metric = BLEU(tokenize=tokenize, force=True, effective_order=effective_order)
+    return _corpus_score(metric, hypotheses, references)
+
+
+def chrf(hypotheses: Sequence[str], references: Sequence[str | Sequence[str]]) -> CorpusScore:
+    """chrF2 of a whole corpus by sacrebleu: F-score of the character n-grams, n = 1 to 6.
+
+    A word with a wrong ending counts for something here, and for nothing in BLEU.
+
+    Args:
+        hypotheses: the translations.
+        references: for each hypothesis one reference, or several that are all right.
+
+    Raises:
+        ValueError: there are no hypotheses, or not as many references.
+
+    Source: Popović 2015; Post 2018 (sacrebleu).
+
+    >>> round(chrf(["le chat dort ."], ["le chat dort ."]).value, 1)
+    100.0
+    """
+    from sacrebleu.metrics import CHRF
+
+    return _corpus_score(CHRF(), hypotheses, references)
+
+
+def _corpus_score(
+    metric: Any, hypotheses: Sequence[str], references: Sequence[str | Sequence[str]]
+) -> CorpusScore:
+    if isinstance(hypotheses, str) or isinstance(references, str):
+        raise ValueError("hypotheses and references need to be lists of sentences, not one string")
+    if not hypotheses:
+        raise ValueError("hypotheses is empty; a corpus needs at least one sentence")
+    if len(references) != len(hypotheses):
+        raise ValueError(
+            f"references holds {len(references)} entries; it needs one for each of the "
+            f"{len(hypotheses)} hypotheses"
+        )
+    several = [[given] if isinstance(given, str) else list(given) for given in references]
+    if not all(several):
+        raise ValueError(f"references[{several.index([])}] is empty; it needs one reference")
+    # sacrebleu wants streams: the first reference of every sentence, the second of every one, …
+    most = max(len(given) for given in several)
+    padded = [given + [None] * (most - len(given)) for given in several]
+    streams = [list(stream) for stream in zip(*padded, strict=True)]
+    score = metric.corpus_score(list(hypotheses), streams)
+    return CorpusScore(score.score, str(metric.get_signature()))
+
+
+Link = tuple[int, int]  # (place of a source word, place of a target word)
+
+
+class AlignmentScores(NamedTuple):
+    """How predicted links compare with gold, each from 0 to 1; an error rate of 0 is the best."""
+
+    precision: float
+    recall: float
+    error_rate: float
+
+
+def alignment_scores(
+    predicted: Sequence[AbstractSet[Link]],
+    sure: Sequence[AbstractSet[Link]],
+    possible: Sequence[AbstractSet[Link]],
+) -> AlignmentScores:
+    """Precision, recall and alignment error rate of a corpus, as Och and Ney define them.
+
+    With A predicted, S sure and P possible links, summed up over all pairs of sentences:
+    precision = |A ∩ P| / |A|, recall = |A ∩ S| / |S|,
+    error rate = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|).
+
+    Args:
+        predicted: for each pair a set of links (source, target).
+        sure: links that a good alignment has.
+        possible: links that it may have; every sure link is possible, too.
+
+    Returns:
+        The scores; a precision of no prediction and a recall of no sure link are nan.
+
+    Raises:
+        ValueError: the three differ in length, a sure link is not possible, or there is no link.
+
+    Source: Och and Ney 2003, "A Systematic Comparison of Various Statistical Alignment Models".
+
+    >>> alignment_scores([{(0, 0), (1, 1), (2, 1)}], [{(0, 0), (1, 2)}], [{(0, 0), (1, 2), (1, 1)}])
+    AlignmentScores(precision=0.6666666666666666, recall=0.5, error_rate=0.4)
+    """
+    if not len(predicted) == len(sure) == len(possible):
+        raise ValueError(
+            f"predicted, sure and possible hold {len(predicted)}, {len(sure)} and {len(possible)} "
+            "sets; they need one for each pair of sentences"
+        )
+    num_predicted = num_sure = in_sure = in_possible = 0
+    for pair, (a, s, p) in enumerate(zip(predicted, sure, possible, strict=True)):
+        if not s <= p:
+            raise ValueError(
+                f"sure[{pair}] holds {sorted(s - p)}, which possible[{pair}] does not; "
+                "every sure link needs to be possible"
+            )
+        num_predicted, num_sure = num_predicted + len(a), num_sure + len(s)
+        in_sure, in_possible = in_sure + len(a & s), in_possible + len(a & p)
+    if num_predicted + num_sure == 0:
+        raise ValueError("predicted and sure hold no link at all; an error rate needs one")
+    return AlignmentScores(
+        precision=in_possible / num_predicted if num_predicted else math.nan,
+        recall=in_sure / num_sure if num_sure else math.nan,
+        error_rate=1 - (in_sure + in_possible) / (num_predicted + num_sure),
+    )
+
+
+def alignment_links(weights: Tensor, threshold: float | None = None) -> frozenset[Link]:
+    """Read links (source, target) off an attention matrix.
+
+    Args:
+        weights: shape (T, S): rows are target words, columns source words.
+        threshold: link all words whose weight is at least this; None links each target word to
+            the source word with its largest weight.
+
+    Raises:
+        ValueError: the weights are no matrix.
+
+    >>> sorted(alignment_links(torch.tensor([[0.9, 0.1], [0.4, 0.6]])))
+    [(0, 0), (1, 1)]
+    >>> sorted(alignment_links(torch.tensor([[0.9, 0.1], [0.4, 0.6]]), threshold=0.4))
+    [(0, 0), (0, 1), (1, 1)]
+    """
+    if weights.dim() != 2:
+        raise ValueError(f"weights has shape {tuple(weights.shape)}; it needs (T, S)")
+    if weights.numel() == 0:
+        return frozenset()
+    if threshold is None:
+        return frozenset(
+            (source, target) for target, source in enumerate(weights.argmax(1).tolist())
+        )
+    return frozenset(
+        (source, target) for target, source in (weights >= threshold).nonzero().tolist()
+    )
+
+
+def shift_links(links: AbstractSet[Link], offset: int, target_length: int) -> frozenset[Link]:
+    """Move each link to the target word `offset` places on; links that fall out are dropped.
+
+    >>> sorted(shift_links({(0, 0), (3, 1)}, 1, target_length=2))
+    [(0, 1)]
+    """
+    return frozenset(
+        (source, target + offset)
+        for source, target in links
+        if 0 <= target + offset < target_length
+    )
+
+
+def diagonal_links(source_length: int, target_length: int) -> frozenset[Link]:
+    """Link each target word to the source word at the same share of its sentence: a baseline.
+
+    >>> sorted(diagonal_links(source_length=4, target_length=2))
+    [(1, 0), (3, 1)]
+    """
+    return frozenset(
+        # The middle of target word t stands at (t + 1/2) / T of the sentence.
+        ((2 * target + 1) * source_length // (2 * target_length), target)
+        for target in range(target_length)
+    )
+
+
+def uniform_links(
+    source_length: int, target_length: int, generator: torch.Generator | None = None
+) -> frozenset[Link]:
+    """Link each target word to a source word drawn at random: what weights say that are all alike.
+
+    >>> links = uniform_links(source_length=3, target_length=5)
+    >>> len(links), all(source < 3 for source, _ in links)
+    (5, True)
+    """
+    drawn = torch.randint(source_length, (target_length,), generator=generator)
+    return frozenset((source, target) for target, source in enumerate(drawn.tolist()))

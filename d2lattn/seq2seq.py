@@ -1,0 +1,371 @@
+"""Encoders and decoders (chapter 4): the interfaces, and the translators built of GRUs.
+
+Batches come first everywhere: sequences of tokens are (B, T), their states (B, T, D).
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from d2lattn.scoring import AdditiveAttention
+
+
+class Encoder(nn.Module):
+    """What reads the source: `forward(X, *args)` gives whatever a decoder's `init_state` takes."""
+
+    def forward(self, X: Tensor, *args: Any) -> Any:
+        """Encode source tokens, shape (B, S)."""
+        raise NotImplementedError
+
+
+class Decoder(nn.Module):
+    """What writes the target, a token after the other, from a state that it hands on.
+
+    A decoder has three methods. `init_state` makes the state from what the encoder saw; `forward`
+    reads target tokens and predicts the token after each; `select_state` picks rows of the batch,
+    which is all that a search needs to know of a state.
+    """
+
+    def init_state(self, enc_outputs: Any, *args: Any) -> Any:
+        """Make the state before the first target token."""
+        raise NotImplementedError
+
+    def forward(self, X: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """Read target tokens (B, T), give scores of the next tokens (B, T, V) and the new state."""
+        raise NotImplementedError
+
+    def select_state(self, state: Any, rows: Tensor) -> Any:
+        """Make the state of the batch that holds these `rows`, shape (B',), in this order."""
+        raise NotImplementedError
+
+
+class AttentionDecoder(Decoder):
+    """A decoder that can say where it looked."""
+
+    @property
+    def attention_weights(self) -> Tensor:
+        """Weights of the last forward pass, (B, T, S): rows are target steps, columns source."""
+        raise NotImplementedError
+
+
+class EncoderDecoder(nn.Module):
+    """An encoder and a decoder, trained together.
+
+    Args:
+        encoder: reads (B, S).
+        decoder: writes (B, T).
+
+    Source: d2l.ai section 10.6.
+    """
+
+    def __init__(self, encoder: Encoder, decoder: Decoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def forward(self, enc_X: Tensor, dec_X: Tensor, *args: Any) -> tuple[Tensor, Any]:
+        """Predict the token after each token of `dec_X`, which starts with <bos>.
+
+        Args:
+            enc_X: source tokens, shape (B, S).
+            dec_X: target tokens, shifted right by one, shape (B, T).
+            *args: what encoder and decoder need besides: the source's valid lengths, shape (B,).
+
+        Returns:
+            Scores of shape (B, T, V), and the decoder's state after the last step.
+        """
+        enc_outputs = self.encoder(enc_X, *args)
+        return self.decoder(dec_X, self.decoder.init_state(enc_outputs, *args))
+
+
+class Seq2SeqEncoder(Encoder):
+    """A GRU that reads the source and takes no notice of padding.
+
+    Read in one direction, state h_t knows the tokens up to t. With `bidirectional` a second GRU
+    reads from the end, and h_t joins both, so that it knows the whole sentence from where t
+    stands. Each then gets half of the width: a decoder meets the same shapes either way.
+
+    Args:
+        vocab_size: number of source tokens.
+        embed_size: width of a token's vector.
+        num_hiddens: D, width of a state; even if the encoder is bidirectional.
+        num_layers: GRUs on top of each other.
+        dropout: the share of embedded entries, and of entries between layers, set to zero.
+        bidirectional: read from the end, too.
+
+    Source: Bahdanau et al. 2014, section 3.2; d2l.ai section 10.7.
+
+    >>> encoder = Seq2SeqEncoder(vocab_size=10, embed_size=3, num_hiddens=4, num_layers=2)
+    >>> outputs, state = encoder(torch.tensor([[5, 6, 2, 0]]), torch.tensor([3]))
+    >>> outputs.shape, state.shape, bool((outputs[0, 3] == 0).all())
+    (torch.Size([1, 4, 4]), torch.Size([2, 1, 4]), True)
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embed_size: int,
+        num_hiddens: int,
+        num_layers: int,
+        dropout: float = 0,
+        *,
+        bidirectional: bool = False,
+    ) -> None:
+        super().__init__()
+        if bidirectional and num_hiddens % 2:
+            raise ValueError(
+                f"num_hiddens is {num_hiddens}; a bidirectional encoder needs an even number, "
+                "because each direction gets half of it"
+            )
+        self.num_layers = num_layers
+        self.num_directions = 2 if bidirectional else 1
+        self.embedding = nn.Embedding(vocab_size, embed_size)
+        self.dropout = nn.Dropout(dropout)
+        self.rnn = nn.GRU(
+            embed_size,
+            num_hiddens // self.num_directions,
+            num_layers,
+            batch_first=True,
+            dropout=dropout if num_layers > 1 else 0,
+            bidirectional=bidirectional,
+        )
+
+    def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Read the source.
+
+        Args:
+            X: source tokens, shape (B, S).
+            valid_lens: how many tokens of each row count, from 1 to S, shape (B,); None: all.
+
+        Returns:
+            The states h_t of the last layer, shape (B, S, D), zero where there is padding; and the
+            last valid state of each layer, shape (num_layers, B, D).
+
+        Raises:
+            ValueError: a shape, a type, a length or a token does not fit.
+        """
+        embedded = self.dropout(_embed(self.embedding, X))  # (B, S) -> (B, S, E)
+        batch_size, num_steps = X.shape
+        if valid_lens is None:
+            outputs, state = self.rnn(embedded)
+        else:
+            _check_source_lengths(valid_lens, batch_size, num_steps)
+            packed = nn.utils.rnn.pack_padded_sequence(
+                embedded, valid_lens.cpu(), batch_first=True, enforce_sorted=False
+            )
+            packed, state = self.rnn(packed)
+            outputs, _ = nn.utils.rnn.pad_packed_sequence(
+                packed, batch_first=True, total_length=num_steps
+            )
+        # (layers * directions, B, D / directions) -> (layers, directions, B, D / directions)
+        state = state.unflatten(0, (self.num_layers, self.num_directions))
+        # -> (layers, B, directions, D / directions) -> (layers, B, D): the halves side by side
+        return outputs, state.transpose(1, 2).flatten(2)
+
+
+class PlainState(NamedTuple):
+    """What the plain decoder carries: its GRU's state and the one context of the sentence."""
+
+    hidden: Tensor  # (num_layers, B, D)
+    context: Tensor  # (B, D)
+
+
+class Seq2SeqDecoder(Decoder):
+    """The decoder without attention: one context, the encoder's last state, at every step.
+
+    Everything the source says must fit into that one vector, however long the source is. The GRU
+    reads it at every step, and so does the last layer.
+
+    Args:
+        vocab_size: V, number of target tokens.
+        embed_size: width of a token's vector.
+        num_hiddens: D, width of a state, the same as the encoder's.
+        num_layers: GRUs on top of each other, as many as the encoder has.
+        dropout: the share of embedded entries, and of entries between layers, set to zero.
+
+    Source: Cho et al. 2014, section 2.2; d2l.ai section 10.7.
+
+    >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqDecoder(7, 3, 4, 1))
+    >>> logits, state = model(torch.tensor([[5, 2]]), torch.tensor([[1, 4, 6]]), torch.tensor([2]))
+    >>> logits.shape
+    torch.Size([1, 3, 7])
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embed_size: int,
+        num_hiddens: int,
+        num_layers: int,
+        dropout: float = 0,
+    ) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, embed_size)
+        self.dropout = nn.Dropout(dropout)
+        self.rnn = nn.GRU(
+            embed_size + num_hiddens,
+            num_hiddens,
+            num_layers,
+            batch_first=True,
+            dropout=dropout if num_layers > 1 else 0,
+        )
+        self.dense = nn.Linear(2 * num_hiddens, vocab_size)  # reads the state and the context
+
+    def init_state(
+        self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
+    ) -> PlainState:
+        """Start from the encoder's last state; its top layer is the context of every step."""
+        _, hidden = enc_outputs
+        _check_hidden(hidden, self.rnn)
+        return PlainState(hidden, hidden[-1])
+
+    def forward(self, X: Tensor, state: PlainState) -> tuple[Tensor, PlainState]:
+        """Predict the token after each token of X, shape (B, T): scores of shape (B, T, V)."""
+        embedded = self.dropout(_embed(self.embedding, X))  # (B, T) -> (B, T, E)
+        context = state.context.unsqueeze(1).expand(-1, X.shape[1], -1)  # (B, D) -> (B, T, D)
+        outputs, hidden = self.rnn(torch.cat((context, embedded), dim=-1), state.hidden)
+        logits = self.dense(torch.cat((outputs, context), dim=-1))  # (B, T, 2 D) -> (B, T, V)
+        return logits, PlainState(hidden, state.context)
+
+    def select_state(self, state: PlainState, rows: Tensor) -> PlainState:
+        """Make the state of the batch that holds these `rows`, shape (B',), in this order."""
+        return PlainState(state.hidden[:, rows], state.context[rows])
+
+
+class AttentionState(NamedTuple):
+    """What Bahdanau's decoder carries: its GRU's state, and the source for attention to read."""
+
+    hidden: Tensor  # (num_layers, B, D)
+    values: Tensor  # h_t, (B, S, D)
+    projected_keys: Tensor  # W_k h_t, (B, S, D)
+    valid_lens: Tensor | None  # (B,)
+
+
+class Seq2SeqAttentionDecoder(AttentionDecoder):
+    """Bahdanau's decoder: at each step t' the last state asks the source for a context of its own.
+
+    c_t' = Σ_t α(s_{t'-1}, h_t) h_t, with additive attention α: the query is the decoder's state
+    before the step, keys and values are the encoder's states. What α needs of a key is the same at
+    every step, so the keys are projected once a sentence, in `init_state`. The GRU reads the
+    context and the last token; the last layer reads the new state and, once more, the context.
+
+    Args:
+        vocab_size: V, number of target tokens.
+        embed_size: width of a token's vector.
+        num_hiddens: D, width of a state, the same as the encoder's.
+        num_layers: GRUs on top of each other, as many as the encoder has.
+        dropout: the share of embedded entries, of entries between layers and of attention weights
+            set to zero.
+
+    Source: Bahdanau et al. 2014, section 3.1 and appendix A.2.2; d2l.ai section 11.4; the notes'
+    listing 10.4.2.
+
+    >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
+    >>> logits, _ = model(torch.tensor([[5, 2, 0]]), torch.tensor([[1, 4]]), torch.tensor([2]))
+    >>> logits.shape, model.decoder.attention_weights.shape
+    (torch.Size([1, 2, 7]), torch.Size([1, 2, 3]))
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embed_size: int,
+        num_hiddens: int,
+        num_layers: int,
+        dropout: float = 0,
+    ) -> None:
+        super().__init__()
+        self.attention = AdditiveAttention(num_hiddens, num_hiddens, num_hiddens, dropout)
+        self.embedding = nn.Embedding(vocab_size, embed_size)
+        self.dropout = nn.Dropout(dropout)
+        self.rnn = nn.GRU(
+            embed_size + num_hiddens,
+            num_hiddens,
+            num_layers,
+            batch_first=True,
+            dropout=dropout if num_layers > 1 else 0,
+        )
+        self.dense = nn.Linear(2 * num_hiddens, vocab_size)  # reads the state and the context
+        self._weights: list[Tensor] = []
+
+    def init_state(
+        self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
+    ) -> AttentionState:
+        """Start from the encoder's last state, and project the keys once for all steps."""
+        outputs, hidden = enc_outputs
+        _check_hidden(hidden, self.rnn)
+        return AttentionState(hidden, outputs, self.attention.project_keys(outputs), enc_valid_lens)
+
+    def forward(self, X: Tensor, state: AttentionState) -> tuple[Tensor, AttentionState]:
+        """Predict the token after each token of X, shape (B, T): scores of shape (B, T, V)."""
+        embedded = self.dropout(_embed(self.embedding, X))  # (B, T) -> (B, T, E)
+        hidden, values, projected_keys, valid_lens = state
+        outputs, self._weights = [], []
+        for step in embedded.split(1, dim=1):  # T times (B, 1, E)
+            query = hidden[-1].unsqueeze(1)  # (B, D) -> (B, 1, D): the top layer's state
+            context = self.attention.attend(query, projected_keys, values, valid_lens)  # (B, 1, D)
+            output, hidden = self.rnn(torch.cat((context, step), dim=-1), hidden)
+            outputs.append(torch.cat((output, context), dim=-1))  # (B, 1, 2 D)
+            self._weights.append(self.attention.attention_weights)
+        logits = self.dense(torch.cat(outputs, dim=1))  # (B, T, 2 D) -> (B, T, V)
+        return logits, state._replace(hidden=hidden)
+
+    def select_state(self, state: AttentionState, rows: Tensor) -> AttentionState:
+        """Make the state of the batch that holds these `rows`, shape (B',), in this order."""
+        return AttentionState(
+            state.hidden[:, rows],
+            state.values[rows],
+            state.projected_keys[rows],
+            None if state.valid_lens is None else state.valid_lens[rows],
+        )
+
+    @property
+    def attention_weights(self) -> Tensor:
+        """Weights of the last forward pass, (B, T, S): rows are target steps, columns source.
+
+        Row t' is where the decoder looked to predict target token t'. The weights are those before
+        dropout and hold no graph.
+        """
+        if not self._weights:
+            raise RuntimeError("attention_weights: there are none before the first forward pass")
+        return torch.cat(self._weights, dim=1)  # T times (B, 1, S) -> (B, T, S)
+
+
+def _embed(embedding: nn.Embedding, X: Tensor) -> Tensor:
+    """Look tokens up; say in words what is wrong with those that the table does not hold."""
+    if X.dim() != 2 or X.numel() == 0:
+        raise ValueError(f"X has shape {tuple(X.shape)}; tokens need (B, T), both above 0")
+    if X.dtype not in (torch.int64, torch.int32):
+        raise ValueError(f"X has type {X.dtype}; tokens need to be integers (torch.int64)")
+    smallest, largest = (int(token) for token in X.aminmax())
+    if smallest < 0 or largest >= embedding.num_embeddings:
+        raise ValueError(
+            f"X holds token {smallest if smallest < 0 else largest}; the vocabulary needs tokens "
+            f"from 0 to {embedding.num_embeddings - 1}"
+        )
+    return embedding(X)
+
+
+def _check_source_lengths(valid_lens: Tensor, batch_size: int, num_steps: int) -> None:
+    if valid_lens.shape != (batch_size,):
+        raise ValueError(
+            f"valid_lens has shape {tuple(valid_lens.shape)}; it needs (B,) = ({batch_size},)"
+        )
+    if valid_lens.is_floating_point():
+        raise ValueError(f"valid_lens has type {valid_lens.dtype}; lengths need to be integers")
+    shortest, longest = (int(length) for length in valid_lens.aminmax())
+    if shortest < 1 or longest > num_steps:
+        raise ValueError(
+            f"valid_lens holds {shortest if shortest < 1 else longest}; lengths need to be from 1 "
+            f"to S = {num_steps}"
+        )
+
+
+def _check_hidden(hidden: Tensor, rnn: nn.GRU) -> None:
+    """Tell a decoder that does not fit its encoder apart, before the GRU stumbles over it."""
+    if hidden.dim() != 3 or (hidden.shape[0], hidden.shape[2]) != (rnn.num_layers, rnn.hidden_size):
+        raise ValueError(
+            f"enc_outputs holds a state of shape {tuple(hidden.shape)}; the decoder needs "
+            f"(num_layers, B, num_hiddens) = ({rnn.num_layers}, B, {rnn.hidden_size})"
+        )

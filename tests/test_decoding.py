@@ -1,0 +1,236 @@
+from types import SimpleNamespace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from d2lattn.decoding import beam_search, greedy_decode, teacher_forced_attention
+from d2lattn.seq2seq import (
+    Decoder,
+    Encoder,
+    EncoderDecoder,
+    Seq2SeqAttentionDecoder,
+    Seq2SeqDecoder,
+    Seq2SeqEncoder,
+)
+from d2lattn.training import shift_right
+
+VOCAB = 9
+RANDOM_MODELS = settings(deadline=None, max_examples=25, derandomize=True)
+decoders = st.sampled_from([Seq2SeqDecoder, Seq2SeqAttentionDecoder])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Tensors this small are slower in two threads, and much slower on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def build(decoder, seed, sharpness=12.0):
+    """A random model, its last layer scaled up so that its choices differ from each other."""
+    torch.manual_seed(seed)
+    model = EncoderDecoder(Seq2SeqEncoder(VOCAB, 4, 8, 1), decoder(VOCAB, 4, 8, 1))
+    with torch.no_grad():
+        model.decoder.dense.weight.mul_(sharpness)
+    return model
+
+
+def sentences(seed, batch_size=3, length=5):
+    generator = torch.Generator().manual_seed(seed)
+    source = torch.randint(3, VOCAB, (batch_size, length), generator=generator)
+    return source, torch.randint(1, length + 1, (batch_size,), generator=generator)
+
+
+def log_probability(model, source, hypothesis, *, eos=2):
+    """What the model says of a translation, by teacher forcing."""
+    target = torch.tensor([hypothesis.tokens + [eos] * hypothesis.finished])
+    logits, _ = model.eval()(source, shift_right(target))
+    return logits.log_softmax(-1).gather(2, target.unsqueeze(-1)).sum().item()
+
+
+class Table(Decoder):
+    """A decoder whose next token depends on the last one alone, by a table (V, V) of chances."""
+
+    def __init__(self, chances):
+        super().__init__()
+        self.logits = nn.Parameter(torch.tensor(chances).clamp_min(1e-9).log())
+
+    def init_state(self, enc_outputs, *args):
+        return enc_outputs
+
+    def forward(self, X, state):
+        return self.logits[X], state
+
+    def select_state(self, state, rows):
+        return state[rows]
+
+
+class Nothing(Encoder):
+    def forward(self, X, *args):
+        return torch.zeros(len(X))
+
+
+# <pad> <bos> <eos> a b: greedy takes a (0.6) and then every way is poor; b is followed by <eos>.
+TRAP = [
+    [0.0, 0.0, 1.0, 0.0, 0.0],
+    [0.0, 0.0, 0.0, 0.6, 0.4],
+    [0.0, 0.0, 1.0, 0.0, 0.0],
+    [0.2, 0.2, 0.3, 0.2, 0.1],
+    [0.0, 0.0, 0.9, 0.1, 0.0],
+]
+
+
+def test_a_beam_finds_what_greedy_walks_past():
+    model = EncoderDecoder(Nothing(), Table(TRAP))
+    source = torch.zeros(2, 1, dtype=torch.long)
+    for greedy in greedy_decode(model, source):
+        assert greedy.tokens == [3]
+        assert greedy.score == pytest.approx(torch.tensor(0.6 * 0.3).log().item())
+        assert greedy.attention_weights is None
+    for best in beam_search(model, source, beam_size=2):
+        assert best.tokens == [4]
+        assert best.finished
+        assert best.score == pytest.approx(torch.tensor(0.4 * 0.9).log().item())
+        assert best.attention_weights is None
+
+
+@RANDOM_MODELS
+@given(decoder=decoders, seed=st.integers(0, 10**6))
+def test_a_beam_of_one_is_greedy(decoder, seed):
+    model, (source, lengths) = build(decoder, seed), sentences(seed)
+    greedy = greedy_decode(model, source, lengths, max_len=7)
+    beam = beam_search(model, source, lengths, beam_size=1, max_len=7)
+    for one, other in zip(greedy, beam, strict=True):
+        assert one.tokens == other.tokens
+        assert one.finished == other.finished
+        assert one.score == pytest.approx(other.score, abs=1e-5)
+
+
+@RANDOM_MODELS
+@given(decoder=decoders, seed=st.integers(0, 10**6))
+def test_larger_beams_never_score_lower(decoder, seed):
+    model, (source, lengths) = build(decoder, seed), sentences(seed)
+    before = [-torch.inf] * len(source)
+    for beam_size in (1, 2, 3, 5, 8, 12):  # 12 is more than there are tokens
+        found = beam_search(model, source, lengths, beam_size=beam_size, max_len=6)
+        scores = [hypothesis.score for hypothesis in found]
+        assert all(new >= old - 1e-5 for new, old in zip(scores, before, strict=True))
+        before = scores
+
+
+def test_a_beam_wide_enough_finds_the_best_of_all():
+    model, (source, _) = build(Seq2SeqAttentionDecoder, 3), sentences(3, batch_size=1)
+    everything = [()]
+    best = -torch.inf
+    with torch.no_grad():
+        for _ in range(3):
+            everything = [(*tokens, new) for tokens in everything for new in range(VOCAB)]
+            ended = torch.tensor([tokens for tokens in everything])
+            logits, _ = model.eval()(source.expand(len(ended), -1), shift_right(ended))
+            scores = logits.log_softmax(-1).gather(2, ended.unsqueeze(-1)).sum(dim=(1, 2))
+            complete = (ended[:, -1] == 2) | torch.tensor(ended.shape[1] == 3)
+            best = max(best, scores[complete].max().item())
+            everything = [tokens for tokens in everything if tokens[-1] != 2]
+    (found,) = beam_search(model, source, beam_size=VOCAB**2, max_len=3)
+    assert found.score == pytest.approx(best, abs=1e-5)
+
+
+@RANDOM_MODELS
+@given(decoder=decoders, seed=st.integers(0, 10**6), beam_size=st.integers(1, 4))
+def test_scores_are_the_model_s_own(decoder, seed, beam_size):
+    model, (source, lengths) = build(decoder, seed), sentences(seed)
+    found = greedy_decode(model, source, lengths, max_len=7)
+    found += beam_search(model, source, lengths, beam_size=beam_size, max_len=7)
+    for place, hypothesis in enumerate(found):
+        row = place % len(source)
+        alone = source[row : row + 1, : lengths[row]]
+        said = log_probability(model, alone, hypothesis)
+        assert hypothesis.score == pytest.approx(said, abs=1e-4)
+
+
+@pytest.mark.parametrize("search", [greedy_decode, beam_search])
+def test_weights_are_cut_where_the_sentences_end(search):
+    model, (source, lengths) = build(Seq2SeqAttentionDecoder, 13), sentences(13, batch_size=8)
+    found = search(model, source, lengths, max_len=6)
+    assert len({len(hypothesis.tokens) for hypothesis in found}) > 1
+    for row, hypothesis in enumerate(found):
+        weights = hypothesis.attention_weights
+        assert weights.shape == (len(hypothesis.tokens), lengths[row])
+        assert 2 not in hypothesis.tokens
+        torch.testing.assert_close(weights.sum(dim=1), torch.ones(len(weights)))
+        if hypothesis.tokens:  # the same as by teacher forcing
+            target = torch.tensor([hypothesis.tokens])
+            model(source[row : row + 1, : lengths[row]], shift_right(target))
+            torch.testing.assert_close(model.decoder.attention_weights[0], weights)
+
+
+@pytest.mark.parametrize("search", [greedy_decode, beam_search])
+def test_a_sentence_s_company_changes_nothing(search):
+    model, (source, lengths) = build(Seq2SeqAttentionDecoder, 8), sentences(8, batch_size=6)
+    together = search(model, source, lengths, max_len=6)
+    for row, hypothesis in enumerate(together):
+        (alone,) = search(model, source[row : row + 1, : lengths[row]], max_len=6)
+        assert alone.tokens == hypothesis.tokens
+
+
+@pytest.mark.parametrize("search", [greedy_decode, beam_search])
+def test_decoding_stops_at_max_len(search):
+    model, (source, lengths) = build(Seq2SeqDecoder, 0), sentences(0)
+    with torch.no_grad():
+        model.decoder.dense.bias[2] = -100  # never <eos>
+    for hypothesis in search(model, source, lengths, max_len=4):
+        assert len(hypothesis.tokens) == 4
+        assert not hypothesis.finished
+
+
+def test_a_length_penalty_favours_longer_translations():
+    model = EncoderDecoder(Nothing(), Table(TRAP))
+    source = torch.zeros(1, 1, dtype=torch.long)
+    lengths = [
+        len(beam_search(model, source, beam_size=8, max_len=6, length_penalty=p)[0].tokens)
+        for p in (0.0, 1.0, 4.0)
+    ]
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1]
+
+
+@pytest.mark.parametrize("search", [greedy_decode, beam_search])
+@pytest.mark.parametrize("training", [True, False])
+def test_searching_leaves_the_mode_as_it_was(search, training):
+    model, (source, lengths) = build(Seq2SeqDecoder, 0), sentences(0)
+    model.train(training)
+    search(model, source, lengths, max_len=2)
+    assert model.training is training
+
+
+def test_sizes_that_make_no_sense_are_told_so():
+    model, (source, lengths) = build(Seq2SeqDecoder, 0), sentences(0)
+    for search in (greedy_decode, beam_search):
+        with pytest.raises(ValueError, match="max_len is 0"):
+            search(model, source, lengths, max_len=0)
+        with pytest.raises(ValueError, match=r"source has shape \(5,\); it needs \(B, S\)"):
+            search(model, source[0])
+        with pytest.raises(ValueError, match="X holds token 9"):
+            search(model, torch.full((1, 2), VOCAB))
+    with pytest.raises(ValueError, match="beam_size is 0"):
+        beam_search(model, source, lengths, beam_size=0)
+
+
+def test_teacher_forced_attention_leaves_the_ends_out():
+    model, (source, _) = build(Seq2SeqAttentionDecoder, 2), sentences(2, batch_size=2)
+    batch = SimpleNamespace(
+        source=source,
+        source_valid_lens=torch.tensor([5, 3]),
+        target=torch.tensor([[4, 5, 6, 2], [7, 2, 0, 0]]),
+        target_valid_lens=torch.tensor([4, 2]),
+    )
+    first, second = teacher_forced_attention(model, batch)
+    assert first.shape == (3, 4)
+    assert second.shape == (1, 2)
+    model.eval()(source, torch.tensor([[1, 4, 5, 6], [1, 7, 2, 0]]), batch.source_valid_lens)
+    torch.testing.assert_close(first, model.decoder.attention_weights[0, :3, :4])

@@ -1,0 +1,275 @@
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+import d2lattn as d2l
+from d2lattn.seq2seq import (
+    AttentionDecoder,
+    Decoder,
+    Encoder,
+    EncoderDecoder,
+    Seq2SeqAttentionDecoder,
+    Seq2SeqDecoder,
+    Seq2SeqEncoder,
+)
+from d2lattn.training import masked_loss, shift_right
+
+NOTES = Path(__file__).resolve().parents[2] / "shared" / "notes"
+SOURCE_VOCAB, TARGET_VOCAB = 11, 13
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Tensors this small are slower in two threads, and much slower on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def build(decoder=Seq2SeqAttentionDecoder, *, bidirectional=False, num_layers=1, seed=0):
+    torch.manual_seed(seed)
+    encoder = Seq2SeqEncoder(SOURCE_VOCAB, 5, 8, num_layers, bidirectional=bidirectional)
+    return EncoderDecoder(encoder, decoder(TARGET_VOCAB, 6, 8, num_layers)).eval()
+
+
+def tokens(*shape, high, seed=0):
+    return torch.randint(3, high, shape, generator=torch.Generator().manual_seed(seed))
+
+
+every_model = pytest.mark.parametrize(
+    ("decoder", "bidirectional", "num_layers"),
+    [
+        (decoder, bidirectional, num_layers)
+        for decoder in (Seq2SeqDecoder, Seq2SeqAttentionDecoder)
+        for bidirectional in (False, True)
+        for num_layers in (1, 2)
+    ],
+)
+
+
+@every_model
+def test_step_by_step_equals_teacher_forcing(decoder, bidirectional, num_layers):
+    model = build(decoder, bidirectional=bidirectional, num_layers=num_layers)
+    source, target = tokens(3, 6, high=SOURCE_VOCAB), tokens(3, 7, high=TARGET_VOCAB)
+    lengths = torch.tensor([6, 2, 4])
+    whole, _ = model(source, target, lengths)
+    state = model.decoder.init_state(model.encoder(source, lengths), lengths)
+    steps = []
+    for token in target.split(1, dim=1):
+        logits, state = model.decoder(token, state)
+        steps.append(logits)
+    torch.testing.assert_close(torch.cat(steps, dim=1), whole, atol=1e-5, rtol=0)
+
+
+@every_model
+@settings(deadline=None, max_examples=6, derandomize=True)
+@given(extra=st.integers(0, 5), junk=st.integers(0, SOURCE_VOCAB - 1), data=st.data())
+def test_padding_changes_no_valid_output(decoder, bidirectional, num_layers, extra, junk, data):
+    model = build(decoder, bidirectional=bidirectional, num_layers=num_layers)
+    lengths = torch.tensor(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))
+    batch_size = len(lengths)
+    source = tokens(batch_size, 5, high=SOURCE_VOCAB, seed=1)
+    target = tokens(batch_size, 3, high=TARGET_VOCAB, seed=2)
+    padded = torch.cat((source, torch.full((batch_size, extra), junk)), dim=1)
+    padded[torch.arange(5 + extra) >= lengths.unsqueeze(1)] = junk
+    many, _ = model(padded, target, lengths)
+    for row, length in enumerate(lengths.tolist()):
+        alone, _ = model(source[row : row + 1, :length], target[row : row + 1])
+        torch.testing.assert_close(many[row], alone[0], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_encoder_outputs_are_zero_in_padding_and_end_in_the_state(bidirectional):
+    encoder = build(bidirectional=bidirectional).encoder
+    outputs, state = encoder(tokens(2, 5, high=SOURCE_VOCAB), torch.tensor([5, 2]))
+    assert outputs.shape == (2, 5, 8)
+    assert state.shape == (1, 2, 8)
+    assert (outputs[1, 2:] == 0).all()
+    forward = 8 // (2 if bidirectional else 1)
+    torch.testing.assert_close(state[0, 1, :forward], outputs[1, 1, :forward])
+    if bidirectional:  # the backward half ends at the first token
+        torch.testing.assert_close(state[0, 1, 4:], outputs[1, 0, 4:])
+
+
+def test_bidirectional_halves_see_the_past_and_the_future():
+    model = build(bidirectional=True)
+    source = tokens(1, 5, high=SOURCE_VOCAB)
+    changed = source.clone()
+    changed[0, 2] = (source[0, 2] + 1) % SOURCE_VOCAB
+    differs = (model.encoder(source)[0] != model.encoder(changed)[0])[0]  # (S, D)
+    assert differs[:, :4].any(dim=1).tolist() == [False, False, True, True, True]
+    assert differs[:, 4:].any(dim=1).tolist() == [True, True, True, False, False]
+
+
+def test_two_layers_of_a_bidirectional_encoder_keep_their_states_apart():
+    encoder = build(bidirectional=True, num_layers=2).encoder
+    outputs, state = encoder(tokens(3, 4, high=SOURCE_VOCAB))
+    assert state.shape == (2, 3, 8)
+    top = torch.cat((outputs[:, -1, :4], outputs[:, 0, 4:]), dim=1)
+    torch.testing.assert_close(state[1], top)
+
+
+def test_attention_weights_rows_are_target_steps_and_sum_to_one():
+    model = build()
+    lengths = torch.tensor([2, 5])
+    model(tokens(2, 5, high=SOURCE_VOCAB), tokens(2, 4, high=TARGET_VOCAB), lengths)
+    weights = model.decoder.attention_weights
+    assert weights.shape == (2, 4, 5)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 4))
+    assert (weights[0, :, 2:] == 0).all()
+
+
+def test_weights_hold_no_graph_and_restart_with_each_pass():
+    model = build().train()
+    source = tokens(2, 5, high=SOURCE_VOCAB)
+    for num_steps in (4, 2):
+        model(source, tokens(2, num_steps, high=TARGET_VOCAB))
+        weights = model.decoder.attention_weights
+        assert weights.shape == (2, num_steps, 5)
+        assert not weights.requires_grad
+
+
+def test_the_first_query_is_the_encoder_s_last_state():
+    model = build()
+    outputs, hidden = model.encoder(tokens(1, 5, high=SOURCE_VOCAB))
+    model.decoder(torch.tensor([[1]]), model.decoder.init_state((outputs, hidden)))
+    with torch.no_grad():
+        model.decoder.attention(hidden[-1].unsqueeze(1), outputs, outputs, None)
+    expected = model.decoder.attention.attention_weights
+    model.decoder(torch.tensor([[1]]), model.decoder.init_state((outputs, hidden)))
+    torch.testing.assert_close(model.decoder.attention_weights, expected)
+
+
+def test_weights_before_a_pass_and_of_the_interface():
+    with pytest.raises(RuntimeError, match="before the first forward pass"):
+        _ = build().decoder.attention_weights
+    with pytest.raises(NotImplementedError):
+        _ = AttentionDecoder().attention_weights
+
+
+def test_interfaces_leave_their_methods_to_the_classes_that_fill_them():
+    for method in (
+        lambda: Encoder()(torch.zeros(1)),
+        lambda: Decoder().init_state(None),
+        lambda: Decoder()(torch.zeros(1), None),
+        lambda: Decoder().select_state(None, torch.zeros(1)),
+    ):
+        with pytest.raises(NotImplementedError):
+            method()
+
+
+def test_keys_are_projected_once_a_sentence():
+    model = build()
+    calls = []
+    model.decoder.attention.W_k.register_forward_hook(lambda *_: calls.append(1))
+    source = tokens(2, 5, high=SOURCE_VOCAB)
+    model(source, tokens(2, 9, high=TARGET_VOCAB))
+    assert len(calls) == 1
+    state = model.decoder.init_state(model.encoder(source))
+    for token in tokens(2, 9, high=TARGET_VOCAB).split(1, dim=1):
+        _, state = model.decoder(token, state)
+    assert len(calls) == 2
+
+
+@every_model
+def test_select_state_is_the_state_of_those_rows(decoder, bidirectional, num_layers):
+    model = build(decoder, bidirectional=bidirectional, num_layers=num_layers)
+    source, target = tokens(3, 6, high=SOURCE_VOCAB), tokens(3, 2, high=TARGET_VOCAB)
+    lengths, rows = torch.tensor([6, 2, 4]), torch.tensor([2, 0, 0, 1])
+    state = model.decoder.init_state(model.encoder(source, lengths), lengths)
+    _, state = model.decoder(target, state)
+    after, _ = model.decoder(target, state)
+    selected, _ = model.decoder(target[rows], model.decoder.select_state(state, rows))
+    torch.testing.assert_close(selected, after[rows], atol=1e-6, rtol=0)
+
+
+def test_the_plain_context_stays_while_the_state_moves():
+    model = build(Seq2SeqDecoder)
+    state = model.decoder.init_state(model.encoder(tokens(2, 5, high=SOURCE_VOCAB)))
+    _, after = model.decoder(tokens(2, 3, high=TARGET_VOCAB), state)
+    assert torch.equal(after.context, state.context)
+    assert not torch.equal(after.hidden, state.hidden)
+
+
+@every_model
+def test_every_parameter_learns(decoder, bidirectional, num_layers):
+    model = build(decoder, bidirectional=bidirectional, num_layers=num_layers)
+    target = tokens(3, 5, high=TARGET_VOCAB)
+    lengths = torch.tensor([6, 2, 4])
+    logits, _ = model(tokens(3, 6, high=SOURCE_VOCAB), shift_right(target), lengths)
+    masked_loss(logits, target, torch.tensor([5, 1, 3])).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def test_dropout_acts_in_training_only():
+    torch.manual_seed(0)
+    encoder = Seq2SeqEncoder(SOURCE_VOCAB, 5, 8, 1, 0.5)
+    source = tokens(2, 5, high=SOURCE_VOCAB)
+    assert not torch.equal(encoder(source)[0], encoder(source)[0])
+    encoder.eval()
+    assert torch.equal(encoder(source)[0], encoder(source)[0])
+
+
+@pytest.mark.parametrize(
+    ("source", "lengths", "message"),
+    [
+        (torch.full((2, 3), SOURCE_VOCAB), None, r"X holds token 11; .* from 0 to 10"),
+        (torch.full((2, 3), -1), None, r"X holds token -1"),
+        (torch.zeros(2, 3), None, r"X has type torch.float32"),
+        (torch.zeros(3, dtype=torch.long), None, r"X has shape \(3,\)"),
+        (torch.zeros(2, 0, dtype=torch.long), None, r"X has shape \(2, 0\)"),
+        (torch.zeros(2, 3, dtype=torch.long), torch.tensor([3]), r"valid_lens has shape \(1,\)"),
+        (torch.zeros(2, 3, dtype=torch.long), torch.tensor([3, 0]), r"valid_lens holds 0"),
+        (torch.zeros(2, 3, dtype=torch.long), torch.tensor([3, 4]), r"valid_lens holds 4"),
+        (torch.zeros(2, 3, dtype=torch.long), torch.tensor([3.0, 1.0]), r"valid_lens has type"),
+    ],
+)
+def test_a_source_that_does_not_fit_is_told_so(source, lengths, message):
+    with pytest.raises(ValueError, match=message):
+        build().encoder(source, lengths)
+
+
+def test_a_target_token_beyond_the_table_is_told_so():
+    model = build()
+    state = model.decoder.init_state(model.encoder(tokens(1, 3, high=SOURCE_VOCAB)))
+    with pytest.raises(ValueError, match=r"X holds token 13; .* from 0 to 12"):
+        model.decoder(torch.tensor([[13]]), state)
+
+
+@pytest.mark.parametrize("decoder", [Seq2SeqDecoder, Seq2SeqAttentionDecoder])
+@pytest.mark.parametrize(("num_hiddens", "num_layers"), [(6, 1), (8, 2)])
+def test_a_decoder_that_does_not_fit_its_encoder_is_told_so(decoder, num_hiddens, num_layers):
+    other = decoder(TARGET_VOCAB, 5, num_hiddens, num_layers)
+    with pytest.raises(ValueError, match=r"state of shape \(1, 2, 8\); the decoder needs"):
+        other.init_state(build().encoder(tokens(2, 3, high=SOURCE_VOCAB)))
+
+
+def test_an_odd_width_cannot_be_halved():
+    with pytest.raises(ValueError, match="num_hiddens is 7; a bidirectional encoder needs an even"):
+        Seq2SeqEncoder(9, 4, 7, 1, bidirectional=True)
+
+
+def test_the_notes_listings_of_10_4_run():
+    files = sorted(NOTES.glob("004*.txt")) if NOTES.is_dir() else []
+    if not files:
+        pytest.skip("the study notes are not beside this checkout")
+    section = files[0].read_text(encoding="utf-8").split("\n## 10.4.")[1].split("\n## 10.5")[0]
+    listings = re.findall(r"```py\n(.*?)```", section, flags=re.DOTALL)
+    assert len(listings) == 2
+    names = {"d2l": d2l, "nn": nn, "torch": torch}
+    for listing in listings:
+        exec(re.sub(r"(?m)^    ", "", listing), names)
+    assert issubclass(names["Seq2SeqAttentionDecoder"], d2l.Decoder)
+    theirs = names["Seq2SeqAttentionDecoder"](10, 8, 16, 2)
+    ours = d2l.Seq2SeqAttentionDecoder(10, 8, 16, 2)
+    assert dict(theirs.rnn.named_parameters()).keys() == dict(ours.rnn.named_parameters()).keys()
+    with pytest.raises(NotImplementedError):
+        _ = theirs.attention_weights
