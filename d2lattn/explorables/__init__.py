@@ -5,8 +5,10 @@ Kept out of ``import d2lattn``, because they load anywidget: a chapter says
 ``reference/write-an-explorable.md``.
 """
 
+from d2lattn.explorables.alignment_judge import AlignmentJudge
 from d2lattn.explorables.base import Explorable
 from d2lattn.explorables.cue_mixer import CueMixer
 from d2lattn.explorables.nadaraya_watson_bench import NadarayaWatsonBench
+from d2lattn.explorables.saturation_lab import SaturationLab
 
-__all__ = ["CueMixer", "Explorable", "NadarayaWatsonBench"]
+__all__ = ["AlignmentJudge", "CueMixer", "Explorable", "NadarayaWatsonBench", "SaturationLab"]

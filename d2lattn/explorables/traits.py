@@ -84,6 +84,34 @@ class Number(traitlets.TraitType):
         return found
 
 
+class Whole(traitlets.TraitType):
+    """One whole number from ``low`` to ``high``."""
+
+    def __init__(self, default: int, *, low: int, high: int) -> None:
+        super().__init__(default)
+        self.low, self.high = low, high
+
+    def validate(self, obj: Any, value: Any) -> int:
+        """Check a new value."""
+        found = one_number(self.name, value)
+        if not found.is_integer() or not self.low <= found <= self.high:
+            raise UnusableValue(
+                f"{self.name} is {found:g}; a whole number from {self.low} to {self.high} is needed"
+            )
+        return int(found)
+
+
+class Flag(traitlets.TraitType):
+    """True or False, and nothing that merely counts as such."""
+
+    def validate(self, obj: Any, value: Any) -> bool:
+        """Check a new value."""
+        value = plain(value)
+        if not isinstance(value, bool):
+            raise UnusableValue(f"{self.name} is {_short(value)}; True or False is needed")
+        return value
+
+
 class Numbers(traitlets.TraitType):
     """A list of at least one finite number."""
 

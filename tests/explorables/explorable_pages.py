@@ -2,12 +2,45 @@
 
 from collections.abc import Callable
 
-from d2lattn.explorables import CueMixer, Explorable, NadarayaWatsonBench
+from d2lattn.explorables import (
+    AlignmentJudge,
+    CueMixer,
+    Explorable,
+    NadarayaWatsonBench,
+    SaturationLab,
+)
+
+# Two sentences, with weights that are not all right.
+SENTENCES = [
+    {
+        "source": ["the", "red", "cat", "does", "not", "sleep"],
+        "target": ["le", "chat", "rouge", "ne", "dort", "pas"],
+        "weights": [
+            [0.9, 0.02, 0.08, 0, 0, 0],
+            [0.05, 0.15, 0.8, 0, 0, 0],
+            [0, 0.7, 0.3, 0, 0, 0],
+            [0, 0, 0, 0.6, 0.4, 0],
+            [0, 0, 0, 0.05, 0.05, 0.9],
+            [0, 0, 0, 0.15, 0.55, 0.3],
+        ],
+        "sure": [(0, 0), (1, 2), (2, 1), (4, 5), (5, 4)],
+        "possible": [(0, 0), (1, 2), (2, 1), (3, 3), (4, 3), (3, 5), (4, 5), (5, 4)],
+    },
+    {
+        "source": ["she", "sings"],
+        "target": ["elle", "chante", "."],
+        "weights": [[0.75, 0.25], [0.125, 0.875], [0.5, 0.5]],
+        "sure": [(0, 0), (1, 1)],
+        "possible": [(0, 0), (1, 1)],
+    },
+]
 
 # One of each, as it starts. A new explorable is tested by adding it here.
 EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "CueMixer": CueMixer,
     "NadarayaWatsonBench": NadarayaWatsonBench,
+    "SaturationLab": SaturationLab,
+    "AlignmentJudge": lambda: AlignmentJudge(SENTENCES),
 }
 
 # What the book's theme gives to a page, light and dark.
@@ -41,3 +74,29 @@ def shown(page, name: str, nth: int = 0) -> float:
     """The number on the page under this name, with all its digits."""
     text = page.locator(f"[data-name='{name}']").nth(nth).get_attribute("value")
     return float(text.replace("Infinity", "inf").replace("NaN", "nan"))
+
+
+def live(page, explorable: Explorable) -> None:
+    """Start an explorable as anywidget does, on a model that notes in ``sent`` what Python gets."""
+    start = """async ([code, state]) => {
+      const { default: explorable } = await import(URL.createObjectURL(
+        new Blob([code], { type: 'text/javascript' })));
+      const [heard, changed] = [{}, {}];
+      globalThis.sent = {};
+      const model = {
+        get: (name) => state[name],
+        set(name, value) {
+          state[name] = changed[name] = value;
+          (heard[`change:${name}`] ?? []).forEach((listener) => listener());
+        },
+        save_changes: () => Object.assign(sent, changed),
+        on: (event, listener) => (heard[event] ??= []).push(listener),
+        off: (event, listener) => (heard[event] = heard[event].filter((f) => f !== listener)),
+      };
+      const el = document.createElement('div');
+      document.querySelector('main').append(el);
+      globalThis.stop = explorable.render({ model, el });
+      globalThis.model = model;
+    }"""
+    page.evaluate(start, [explorable._esm, explorable.get_state(explorable.state_names())])
+    frame(page)

@@ -79,13 +79,13 @@ def test_keyboard_reaches_and_moves_everything(visit, example):
         outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
         assert outline != "none", f"stop {stop} does not show that it has the focus"
         if page.evaluate("document.activeElement.matches('input, [role=slider], .d2lx-stage')"):
-            for key in ("ArrowRight", "ArrowLeft", "ArrowLeft"):
+            for key in ("ArrowRight", "ArrowLeft", "ArrowLeft", " "):
                 page.keyboard.press(key)
                 frame(page)
                 if _state(page) != before:
                     break
             else:
-                pytest.fail(f"arrow keys move nothing at stop {stop}")
+                pytest.fail(f"arrow keys and space move nothing at stop {stop}")
         elif page.evaluate("document.activeElement.matches('select')"):
             page.keyboard.press("ArrowDown")
             frame(page)

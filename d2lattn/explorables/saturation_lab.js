@@ -1,0 +1,252 @@
+import { announcer, attr, begin, bind, button, choice, clamp, dot, draggable, entropy, fixed, h, heatmap, linspace, plot, pool, predictFirst, readout, reds, redsRgb, resetButton, s, slider, softmax, update, variance } from "./kit.js";
+
+const [KEYS, PAIRS, MOST, REACH] = [16, 256, 512, 2.5];
+const SCORES = ["dot", "scaled dot", "additive", "gaussian"];
+const FORMULAS = ["q·k", "q·k / √2", "w·tanh(W_q q + W_k k)", "−‖q − k‖² / 2"];
+
+// Standard normal vectors number first and following. Each uniform number depends on the seed and
+// its own place alone, so the first entries are the same for every width. Python draws the same.
+function normals(seed, first, count, width) {
+  const start = Math.imul(seed, 0x9e3779b1);
+  const uniform = (place) => {
+    let t = (start + Math.imul(place + 1, 0x6d2b79f5)) | 0;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return Array.from({ length: count }, (_, i) => {
+    const vector = new Float64Array(width);
+    const place = (first + i) * MOST;
+    for (let j = 0; j < width; j += 2) {
+      const radius = Math.sqrt(-2 * Math.log(1 - uniform(place + j)));
+      const angle = 2 * Math.PI * uniform(place + j + 1);
+      vector[j] = radius * Math.cos(angle);
+      // Past the end of an odd width this writes nothing.
+      vector[j + 1] = radius * Math.sin(angle);
+    }
+    return vector;
+  });
+}
+
+// q·k of one query with its keys, and of the pairs in the histogram.
+function products(seed, width) {
+  const all = normals(seed, 0, 1 + KEYS + 2 * PAIRS, width);
+  const keys = all.slice(1, 1 + KEYS);
+  const queries = all.slice(1 + KEYS, 1 + KEYS + PAIRS);
+  return { row: keys.map((key) => dot(all[0], key)), pairs: queries.map((query, i) => dot(query, all[1 + KEYS + PAIRS + i])) };
+}
+
+// The root of the sum of the squared entries of diag(α) − α αᵀ.
+const jacobianSize = (weights) =>
+  Math.hypot(...weights.flatMap((a, i) => weights.map((b, j) => a * ((i === j) - b))));
+
+// The score as a function of a key (x, y); what depends on the query alone is computed once.
+function scorer(kind, [qx, qy], seed) {
+  if (kind === "additive") {
+    const [Wq, Wk, w] = normals(seed, 1 + KEYS + 2 * PAIRS, 3, 16);
+    const units = Array.from({ length: 8 }, (_, j) => [1.5 * (Wq[2 * j] * qx + Wq[2 * j + 1] * qy), 1.5 * Wk[2 * j], 1.5 * Wk[2 * j + 1], w[j]]);
+    return (x, y) => {
+      let total = 0;
+      for (const [a, b, c, weight] of units) total += weight * Math.tanh(a + b * x + c * y);
+      return total;
+    };
+  }
+  if (kind === "gaussian") return (x, y) => -((qx - x) ** 2 + (qy - y) ** 2) / 2;
+  const divisor = kind === "dot" ? 1 : Math.SQRT2;
+  return (x, y) => (qx * x + qy * y) / divisor;
+}
+
+function render({ model, el }) {
+  begin(el, "Saturation lab");
+  const names = ["width", "scaled", "temperature", "valid_length", "seed", "view", "score", "query", "key"];
+  const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  const start = read();
+  const change = (name) => (x) => update(model, { [name]: x });
+  const onresize = () => live?.redraw();
+  const numbers = Array.from({ length: KEYS }, (_, i) => String(i + 1));
+  let drawn = {};
+  // Random numbers and dot products are kept until the seed or the width changes.
+  function scoresNow({ seed, width, scaled, temperature }) {
+    if (drawn.seed !== seed || drawn.width !== width) drawn = { seed, width, ...products(seed, width) };
+    const divisor = (scaled ? Math.sqrt(width) : 1) * temperature;
+    return { divisor, row: drawn.row.map((x) => x / divisor), pairs: drawn.pairs.map((x) => x / divisor) };
+  }
+  const weightsNow = (state) => softmax(scoresNow(state).row, numbers.map((_, i) => i < state.valid_length));
+
+  const view = choice({
+    label: "View",
+    options: ["scores and softmax", "the score as a field"],
+    onchange: (i) => update(model, { view: ["softmax", "field"][i] }),
+  });
+  const whole = (x) => String(Math.round(x));
+  const width = slider({ label: "Width d", min: 2, max: MOST, step: 1, log: true, value: start.width, text: whole, oninput: (x) => update(model, { width: Math.round(x) }) });
+  const box = h("input", { type: "checkbox", onchange: () => update(model, { scaled: box.checked }) });
+  const scaled = h("label", { class: "d2lx-choice" }, box, "Divide by √d");
+  const temperature = slider({ label: "Temperature", min: 0.125, max: 64, step: 0.25, log: true, value: start.temperature, oninput: change("temperature") });
+  const valid = slider({ label: "Valid keys", min: 0, max: KEYS, step: 1, value: start.valid_length, text: whole, oninput: change("valid_length") });
+  const score = choice({ label: "Score", options: SCORES, onchange: (i) => update(model, { score: SCORES[i] }) });
+  const redraw = button("Other random numbers", () => update(model, { seed: (model.get("seed") + 1) % 1000000 }));
+
+  const chart = plot({ label: "Histogram of scores", height: 190, xLabel: "score a", yLabel: "share of pairs", onresize, pad: 52 });
+  const columns = s("path", { fill: "var(--d2lx-blue)" });
+  const theory = s("path", { fill: "none", stroke: "var(--d2lx-orange)", "stroke-width": 2.5, "stroke-dasharray": "6 3" });
+  const rug = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5 });
+  chart.data.append(columns, theory, rug);
+  const found = [readout("Variance measured", "variance"), readout("in theory", "theory")];
+  const stems = plot({ label: "Attention weights of the 16 keys", height: 130, yLabel: "weight α", onresize, pad: 52 });
+  const stem = pool(stems.data, "rect", { fill: "var(--d2lx-blue)" });
+  const strip = heatmap({ label: "Weights as one row of attention", rows: ["q"], columns: numbers, rowTitle: "query", columnTitle: "key", cellHeight: 26, labels: false, digits: 3 });
+  const shown = [readout("Size of the Jacobian ‖J‖", "jacobian", 4), readout("Entropy (nats)", "entropy"), readout("Largest weight", "largest")];
+  const formula = h("p", { class: "d2lx-formula" });
+  const sizes = h("p", { class: "d2lx-formula" });
+  const line = (...children) => h("div", { class: "d2lx-readouts" }, ...children.map((one) => one.el));
+  const results = h(
+    "div",
+    {},
+    h("div", { class: "d2lx-head" }, "Scores of 256 random pairs"),
+    chart.el,
+    h("p", { class: "d2lx-note" }, "Dashed: a normal curve of the variance in theory. Strokes on top: the 16 scores of the query below."),
+    line(...found),
+    h("div", { class: "d2lx-head" }, "Softmax of one query over 16 keys"),
+    stems.el,
+    h("div", { style: "padding:0 12px 0 52px" }, strip.el),
+    line(...shown),
+    formula,
+    sizes,
+  );
+  const predict = predictFirst({
+    question: "Your guess: the entropy",
+    min: 0,
+    max: 2.8,
+    step: 0.05,
+    answer: () => entropy(weightsNow(read())),
+    covered: [results],
+    onchange: () => live.redraw(),
+  });
+
+  // The field: a canvas below the axes, at half the resolution.
+  const plane = plot({ label: "Query and key in the plane", height: 364, xLabel: "first entry", yLabel: "second entry", onresize });
+  const canvas = h("canvas", { "aria-hidden": "true" });
+  const [star, spot] = [s("path", { fill: "#000", stroke: "#fff", "stroke-width": 1.5 }), s("circle", { r: 8, fill: "#0072b2", stroke: "#fff", "stroke-width": 2 })];
+  plane.data.append(spot, star);
+  const mover = (element, name) =>
+    draggable(plane, element, {
+      label: name === "query" ? "Query" : "Key",
+      step: () => [0.05, 0.05],
+      onmove: (x, y) => update(model, { [name]: [x, y].map((e) => Number(clamp(e, -REACH, REACH).toFixed(3))) }),
+    });
+  const [moveQuery, moveKey] = [mover(star, "query"), mover(spot, "key")];
+  const ends = [h("data", { "data-name": "low" }), h("data", { "data-name": "high" })];
+  const scale = h("span", { class: "d2lx-track", style: `flex:1;background:linear-gradient(90deg,${linspace(0, 1, 9).map(reds)})` });
+  const legend = h("div", { class: "d2lx-choice" }, "score", ends[0], scale, ends[1]);
+  const here = readout("Score of the key", "score");
+  const said = h("p", { class: "d2lx-formula" });
+  const field = h(
+    "div",
+    { style: "max-width:372px" },
+    h("div", { class: "d2lx-stage" }, canvas, plane.el),
+    legend,
+    line(here),
+    said,
+    h("p", { class: "d2lx-note" }, "Star: the query. Dot: a key. Drag them, or use the arrow keys. From line to line the score changes by 1."),
+  );
+  const palette = linspace(0, 1, 256).map(redsRgb);
+  const speak = announcer();
+  const tools = h("div", { class: "d2lx-tools" }, redraw, resetButton(model, names));
+  el.append(
+    h("div", { class: "d2lx-columns" }, h("div", {}, view.el, width.el, scaled, temperature.el, valid.el, score.el, tools, predict.el), h("div", {}, results, field)),
+    speak.el,
+  );
+
+  function drawSoftmax(state) {
+    const { divisor, row, pairs } = scoresNow(state);
+    const weights = weightsNow(state);
+    const expected = (state.scaled ? 1 : state.width) / state.temperature ** 2;
+    const deviation = Math.sqrt(expected);
+    // The axis keeps still for a while as the histogram widens.
+    const half = [1, 4, 16, 64, 256, 1024].find((x) => x >= 3.2 * deviation);
+    const bins = 33;
+    const counts = Array(bins).fill(0);
+    pairs.forEach((x) => (counts[clamp(Math.floor(((x / half + 1) / 2) * bins), 0, bins - 1)] += 1 / PAIRS));
+    const wide = (2 * half) / bins;
+    const curve = (x) => (wide * Math.exp(-x * x / expected / 2)) / deviation / Math.sqrt(2 * Math.PI);
+    chart.limits([-half, half], [0, 1.2 * Math.max(...counts, curve(0))]);
+    columns.setAttribute("d", counts.map((count, i) => `M${chart.X(wide * i - half) + 0.5} ${chart.Y(0)}V${chart.Y(count)}H${chart.X(wide * (i + 1) - half) - 0.5}V${chart.Y(0)}z`).join(""));
+    chart.path(theory, linspace(-half, half, 161).map((x) => [x, curve(x)]));
+    rug.setAttribute("d", row.map((x) => `M${chart.X(clamp(x, -half, half))} 4v11`).join(""));
+    found[0].set(variance(pairs));
+    found[1].set(expected);
+
+    const most = Math.max(...weights);
+    stems.limits([0.5, KEYS + 0.5], [0, most > 0.3 ? 1 : 0.3]);
+    const each = stems.X(1) - stems.X(0);
+    stem(KEYS).forEach((bar, i) => attr(bar, { x: stems.X(i + 1) - each * 0.35, width: each * 0.7, y: stems.Y(weights[i]), height: stems.Y(0) - stems.Y(weights[i]) }));
+    strip.set([weights], { mask: (_, j) => j < state.valid_length });
+    const size = jacobianSize(weights);
+    shown[0].set(size);
+    shown[1].set(entropy(weights));
+    shown[2].set(most);
+    const by = state.scaled ? `(√${state.width} · ${fixed(state.temperature)})` : fixed(state.temperature);
+    const top = weights.indexOf(most);
+    const product = `a = q·k / ${by} = ${fixed(row[top] * divisor)} / ${fixed(divisor)} = ${fixed(row[top])}`;
+    formula.textContent = state.valid_length ? `Key ${top + 1}: ${product}; α = exp(a) / Σ exp(aⱼ) = ${fixed(most, 3)}` : "No key is valid: all weights are 0.";
+    sizes.textContent = `‖J‖ = √Σᵢⱼ (αᵢ(δᵢⱼ − αⱼ))² = ${fixed(size, 4)}: what the gradient has to pass. It is 0 when one key has all weight.`;
+    speak.say(`Variance ${fixed(variance(pairs))}, entropy ${fixed(entropy(weights))}, size of the Jacobian ${fixed(size, 3)}`);
+  }
+
+  function drawField(state) {
+    const value = scorer(state.score, state.query, state.seed);
+    const [w, tall] = [Math.max(40, plane.width() - 56), 316];
+    // One unit is as long across as up.
+    const across = (3 * w) / tall;
+    plane.limits([-across, across], [-3, 3]);
+    const [n, m] = [Math.round(tall / 2), Math.round(w / 2)];
+    canvas.style.cssText = `left:44px;top:10px;width:${w}px;height:${tall}px`;
+    attr(canvas, { width: m, height: n });
+    const values = new Float64Array(n * m);
+    for (let k = 0; k < n * m; k++) values[k] = value((((k % m) + 0.5) / m) * 2 * across - across, 3 - ((Math.floor(k / m) + 0.5) / n) * 6);
+    const [low, high] = values.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(m, n);
+    for (let k = 0; k < n * m; k++) {
+      const [level, right, below] = [k, k % m < m - 1 ? k + 1 : k, k + m < n * m ? k + m : k].map((i) => Math.floor(values[i]));
+      const shade = level === right && level === below ? 1 : 0.6;
+      const color = palette[high > low ? Math.floor(((values[k] - low) / (high - low)) * 255) : 128];
+      image.data.set([color[0] * shade, color[1] * shade, color[2] * shade, 255], 4 * k);
+    }
+    context.putImageData(image, 0, 0);
+    const [qx, qy] = [plane.X(state.query[0]), plane.Y(state.query[1])];
+    const corner = (i) => `${qx + (i % 2 ? 5 : 12) * Math.sin((i * Math.PI) / 5)} ${qy - (i % 2 ? 5 : 12) * Math.cos((i * Math.PI) / 5)}`;
+    star.setAttribute("d", `M${Array.from({ length: 10 }, (_, i) => corner(i)).join("L")}z`);
+    attr(spot, { cx: plane.X(state.key[0]), cy: plane.Y(state.key[1]) });
+    const now = value(...state.key);
+    const at = ([x, y]) => `(${fixed(x)}, ${fixed(y)})`;
+    const words = `a = ${fixed(now, 3)}`;
+    moveQuery.place(...state.query, `${at(state.query)}, ${words}`, [-REACH, REACH]);
+    moveKey.place(...state.key, `${at(state.key)}, ${words}`, [-REACH, REACH]);
+    here.set(now);
+    [low, high].forEach((x, i) => attr(ends[i], { value: x }).replaceChildren(fixed(x, 1)));
+    said.textContent = `a(q, k) = ${FORMULAS[SCORES.indexOf(state.score)]} with q = ${at(state.query)}, k = ${at(state.key)}: ${words}`;
+    speak.say(`Score ${fixed(now)}; in view from ${fixed(low, 1)} to ${fixed(high, 1)}`);
+  }
+
+  function draw() {
+    const state = read();
+    const plain = state.view === "softmax";
+    view.set(plain ? 0 : 1);
+    width.set(state.width);
+    box.checked = state.scaled;
+    temperature.set(state.temperature);
+    valid.set(state.valid_length);
+    score.set(SCORES.indexOf(state.score));
+    for (const one of [results, width.el, scaled, temperature.el, valid.el, predict.el]) one.hidden = !plain;
+    field.hidden = score.el.hidden = plain;
+    redraw.hidden = !plain && state.score !== "additive";
+    (plain ? drawSoftmax : drawField)(state);
+  }
+  const live = bind(model, names, draw);
+  names.forEach((name) => model.on(`change:${name}`, predict.refresh));
+  return live.stop;
+}
+
+export default { render };
