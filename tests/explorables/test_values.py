@@ -4,6 +4,10 @@ import ast
 import json
 import math
 import re
+import shutil
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -174,3 +178,19 @@ def test_bundle_takes_only_what_is_used():
 
 def test_squeeze_leaves_strings_alone():
     assert squeeze('f("a  ,  b", `c = ${d}  e`);') == 'f("a  ,  b",`c = ${d}  e`);'
+
+
+@pytest.mark.slow
+def test_wheel_has_the_sources_that_browsers_need(tmp_path):
+    root = HERE.parents[1]
+    copy = tmp_path / "copy"
+    shutil.copytree(
+        root / "d2lattn", copy / "d2lattn", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(root / name, copy)
+    options = ["--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", str(tmp_path)]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(copy)], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    inside = {Path(name).name for name in zipfile.ZipFile(wheel).namelist()}
+    assert {path.name for path in HERE.iterdir() if path.is_file()} <= inside

@@ -1,0 +1,127 @@
+"""Time from input to paint of each explorable in Chromium, and its bytes in a page.
+
+python benchmarks/explorables.py prints the table; with --write it also goes to
+reference/benchmarks/explorables.md, the section of the benchmarks page.
+
+What is timed: a slider's input event and what it calls, then the frame in which the figure is
+drawn again, from its start until after style, layout and paint. The wait for the next frame to
+begin, up to 16.7 ms on most screens, belongs to the screen and is left out.
+"""
+
+import argparse
+import math
+import platform
+import shutil
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from d2lattn.explorables import CueMixer, Explorable, NadarayaWatsonBench, SaturationLab
+
+PAGE = Path(__file__).parents[1] / "reference" / "benchmarks" / "explorables.md"
+MOVES = 100
+ROUNDS = 5
+
+
+def fifty_points() -> NadarayaWatsonBench:
+    """Give the bench as many points as chapter 2 trains on."""
+    xs = [round(i / 10, 2) for i in range(50)]
+    return NadarayaWatsonBench(xs, [round(2 * math.sin(x) + x**0.8, 2) for x in xs])
+
+
+CASES: dict[str, Callable[[], Explorable]] = {
+    "CueMixer, 5 items": CueMixer,
+    "NadarayaWatsonBench, 12 points": NadarayaWatsonBench,
+    "NadarayaWatsonBench, 50 points": fifty_points,
+    "NadarayaWatsonBench, norms": lambda: NadarayaWatsonBench(view="norms"),
+    "SaturationLab": SaturationLab,
+}
+
+# Two requests around the figure's own: the first marks the start of the frame, the second posts a
+# message that arrives once the frame is painted.
+MEASURE = """async (moves) => {
+  const sliders = [...document.querySelectorAll('.d2lx input[type=range]')]
+    .filter((input) => input.checkVisibility());
+  const times = [];
+  for (let i = 0; i < moves + 20; i++) {
+    const input = sliders[i % sliders.length];
+    const [low, high] = [Number(input.min), Number(input.max)];
+    input.value = low + (high - low) * ((i * 0.618) % 1);
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    const cost = await new Promise((done) => {
+      let start;
+      requestAnimationFrame(() => (start = performance.now()));
+      const before = performance.now();
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+      const handled = performance.now() - before;
+      requestAnimationFrame(() => {
+        const channel = new MessageChannel();
+        channel.port1.onmessage = () => done(handled + performance.now() - start);
+        channel.port2.postMessage(0);
+      });
+    });
+    if (i >= 20) times.push(cost);
+  }
+  return times;
+}"""
+
+
+def paint_times(browser: Any, explorable: Explorable, moves: int = MOVES) -> list[float]:
+    """Milliseconds from input to paint, one for each move of a slider."""
+    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    page.set_content(f"<!doctype html><main>{explorable.to_html()}</main>")
+    page.wait_for_selector(".d2lx .d2lx h4")
+    times = page.evaluate(MEASURE, moves)
+    page.close()
+    return times
+
+
+def percentile_95(times: list[float]) -> float:
+    """The time that 19 of 20 do not exceed."""
+    return statistics.quantiles(times, n=20)[-1]
+
+
+def table(browser: Any) -> str:
+    """Measure every case and write a Markdown table."""
+    lines = ["| explorable | median (ms) | 95th percentile (ms) | bytes in the page |"]
+    lines += ["|:--|--:|--:|--:|"]
+    for name, make in CASES.items():
+        # The quietest round: other work on the machine makes one slow, and nothing makes one fast.
+        rounds = [paint_times(browser, make()) for _ in range(ROUNDS)]
+        times = min(rounds, key=percentile_95)
+        size = len(make().to_html().encode())
+        lines.append(
+            f"| {name} | {statistics.median(times):.1f} | {percentile_95(times):.1f} | {size:,} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the table, or write it to the book."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help=f"also write {PAGE.name}")
+    write = parser.parse_args().write
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        found = table(browser)
+        version = browser.version
+        browser.close()
+    print(found)
+    if write:
+        where = f"Chromium {version} without a graphics card, {platform.machine()}"
+        how = (
+            f"the quietest of {ROUNDS} rounds of {MOVES} moves of the sliders, "
+            "in a window 1000 pixels wide"
+        )
+        text = f"{found}\n\n{where}; {how}. Called by `python benchmarks/explorables.py --write`.\n"
+        PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

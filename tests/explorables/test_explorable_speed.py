@@ -1,0 +1,27 @@
+"""The benchmark's own measurements, held to the limits."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from explorables import CASES, paint_times, percentile_95
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bytes(name):
+    assert len(CASES[name]().to_html().encode()) <= 30 * 1024
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize("name", CASES)
+def test_a_move_is_painted_within_a_frame(chromium, name):
+    # The best of a few runs: a busy machine makes a run slow, and nothing makes it fast by chance.
+    runs = []
+    for _ in range(5):
+        runs.append(percentile_95(paint_times(chromium, CASES[name](), moves=60)))
+        if runs[-1] <= 16:
+            return
+    pytest.fail(f"95th percentiles in ms: {[round(run, 1) for run in runs]}; 16 is the limit")
