@@ -1,4 +1,4 @@
-import { announcer, begin, bind, button, choice, fixed, h, heatmap, resetButton, s, show, slider, update } from "./kit.js";
+import { announcer, begin, bind, button, choice, clip, fixed, h, heatmap, resetButton, s, show, slider, update } from "./kit.js";
 
 // A link of source word i and target word t of a sentence with n source words is the number t n + i.
 const asSet = (links, n) => new Set(links.map(([i, t]) => t * n + i));
@@ -40,6 +40,7 @@ const scores = ([inSure, inPossible, size, sure]) =>
 
 function render({ model, el }) {
   begin(el, "Alignment judge");
+  let offered = null;
   const moved = ["sentence", "rule", "threshold", "shift", "marking", "marks"];
   const names = ["sentences", ...moved];
   // Weights come in ten-thousandths, and possible links without the sure ones: shorter to write.
@@ -48,13 +49,14 @@ function render({ model, el }) {
   const read = () => {
     const state = Object.fromEntries(names.map((name) => [name, model.get(name)]));
     if (packed !== state.sentences) [packed, unpacked] = [state.sentences, state.sentences.map(unpack)];
-    return { ...state, sentences: unpacked };
+    // Python may have put fewer sentences in place of those at the start.
+    return { ...state, sentences: unpacked, sentence: Math.min(state.sentence, unpacked.length - 1) };
   };
   const start = read();
   const marksOf = (state, k) => state.marks[k] ?? [];
   const title = ({ source }, k) => `${k + 1}. ${source.join(" ")}`;
 
-  const sentence = choice({ label: "Sentence", options: start.sentences.map(title), onchange: (k) => update(model, { sentence: k }) });
+  const sentence = choice({ label: "Sentence", options: [], onchange: (k) => update(model, { sentence: k }) });
   const rule = choice({
     label: "Read links by",
     options: ["largest weight", "threshold"],
@@ -133,6 +135,8 @@ function render({ model, el }) {
   function draw() {
     const state = read();
     const { sentences, marking } = state;
+    if (offered !== sentences) sentence.select.replaceChildren(...sentences.map((one, k) => h("option", { dir: "auto" }, clip(title(one, k), 40))));
+    offered = sentences;
     const now = sentences[state.sentence];
     const n = now.source.length;
     sentence.set(state.sentence);
