@@ -320,7 +320,7 @@ export function heatmap(spec) {
   const { cellHeight = null, maxCell = 44, labels = true } = spec;
   let { rows, columns } = spec;
   let [n, m, left, top, w, tall] = [0, 0, 0, 0, 0, 0];
-  let [matrix, options, width, built] = [null, {}, 320, ""];
+  let [matrix, options, width, built, drawn] = [null, {}, 320, ""];
   let [ci, cj] = [0, 0];
   let [cells, canvas] = [[], null];
   const hatch = freshId();
@@ -387,11 +387,12 @@ export function heatmap(spec) {
 
   function draw() {
     const signature = JSON.stringify([width, rows, columns]);
+    const still = signature === built && matrix === drawn && !options.mask && !options.mark;
     if (signature !== built) build();
-    built = signature;
+    [built, drawn] = [signature, matrix];
     const context = canvas?.getContext("2d");
     const printed = w >= 8 * digits + 18 && tall >= 18;
-    for (let k = 0; k < n * m; k++) {
+    for (let k = still ? n * m : 0; k < n * m; k++) {
       const [i, j] = [Math.floor(k / m), k % m];
       const [value, shown] = [matrix[i][j], visible(i, j)];
       const mark = options.mark?.(i, j) ?? "";

@@ -1,4 +1,4 @@
-import { announcer, attr, begin, bind, button, choice, clamp, dot, draggable, entropy, fixed, h, heatmap, linspace, plot, pool, predictFirst, readout, reds, redsRgb, resetButton, s, slider, softmax, update, variance } from "./kit.js";
+import { announcer, attr, begin, bind, button, choice, clamp, draggable, entropy, fixed, h, heatmap, linspace, plot, pool, predictFirst, readout, reds, redsRgb, resetButton, s, slider, softmax, update, variance } from "./kit.js";
 
 const [KEYS, PAIRS, MOST, REACH] = [16, 256, 512, 2.5];
 const SCORES = ["dot", "scaled dot", "additive", "gaussian"];
@@ -28,12 +28,15 @@ function normals(seed, first, count, width) {
   });
 }
 
-// q·k of one query with its keys, and of the pairs in the histogram.
-function products(seed, width) {
-  const all = normals(seed, 0, 1 + KEYS + 2 * PAIRS, width);
-  const keys = all.slice(1, 1 + KEYS);
-  const queries = all.slice(1 + KEYS, 1 + KEYS + PAIRS);
-  return { row: keys.map((key) => dot(all[0], key)), pairs: queries.map((query, i) => dot(query, all[1 + KEYS + PAIRS + i])) };
+// q·k of one query with its keys, and of the pairs in the histogram, over the first entries.
+function products(vectors, width) {
+  const product = (i, j) => {
+    let total = 0;
+    for (let k = 0; k < width; k++) total += vectors[i][k] * vectors[j][k];
+    return total;
+  };
+  const many = (n, pair) => Array.from({ length: n }, (_, i) => product(...pair(i)));
+  return { row: many(KEYS, (i) => [0, 1 + i]), pairs: many(PAIRS, (i) => [1 + KEYS + i, 1 + KEYS + PAIRS + i]) };
 }
 
 // The root of the sum of the squared entries of diag(α) − α αᵀ.
@@ -65,19 +68,16 @@ function render({ model, el }) {
   const onresize = () => live?.redraw();
   const numbers = Array.from({ length: KEYS }, (_, i) => String(i + 1));
   let drawn = {};
-  // Random numbers and dot products are kept until the seed or the width changes.
+  // Random numbers are kept until the seed changes or more are needed, products until the width does.
   function scoresNow({ seed, width, scaled, temperature }) {
-    if (drawn.seed !== seed || drawn.width !== width) drawn = { seed, width, ...products(seed, width) };
+    if (drawn.seed !== seed || drawn.most < width) drawn = { seed, most: width, vectors: normals(seed, 0, 1 + KEYS + 2 * PAIRS, width) };
+    if (drawn.width !== width) drawn = { ...drawn, width, ...products(drawn.vectors, width) };
     const divisor = (scaled ? Math.sqrt(width) : 1) * temperature;
     return { divisor, row: drawn.row.map((x) => x / divisor), pairs: drawn.pairs.map((x) => x / divisor) };
   }
   const weightsNow = (state) => softmax(scoresNow(state).row, numbers.map((_, i) => i < state.valid_length));
 
-  const view = choice({
-    label: "View",
-    options: ["scores and softmax", "the score as a field"],
-    onchange: (i) => update(model, { view: ["softmax", "field"][i] }),
-  });
+  const view = choice({ label: "View", options: ["scores and softmax", "the score as a field"], onchange: (i) => update(model, { view: ["softmax", "field"][i] }) });
   const whole = (x) => String(Math.round(x));
   const width = slider({ label: "Width d", min: 2, max: MOST, step: 1, log: true, value: start.width, text: whole, oninput: (x) => update(model, { width: Math.round(x) }) });
   const box = h("input", { type: "checkbox", onchange: () => update(model, { scaled: box.checked }) });
@@ -127,15 +127,15 @@ function render({ model, el }) {
   // The field: a canvas below the axes, at half the resolution.
   const plane = plot({ label: "Query and key in the plane", height: 364, xLabel: "first entry", yLabel: "second entry", onresize });
   const canvas = h("canvas", { "aria-hidden": "true" });
-  const [star, spot] = [s("path", { fill: "#000", stroke: "#fff", "stroke-width": 1.5 }), s("circle", { r: 8, fill: "#0072b2", stroke: "#fff", "stroke-width": 2 })];
+  const [star, spot] = [s("path", { d: "M0-12L3-4 11-4 5 2 7 10 0 5-7 10-5 2-11-4-3-4z", fill: "#000", stroke: "#fff", "stroke-width": 1.5 }), s("circle", { r: 8, fill: "#0072b2", stroke: "#fff", "stroke-width": 2 })];
   plane.data.append(spot, star);
-  const mover = (element, name) =>
+  const mover = (element, name, label) =>
     draggable(plane, element, {
-      label: name === "query" ? "Query" : "Key",
+      label,
       step: () => [0.05, 0.05],
       onmove: (x, y) => update(model, { [name]: [x, y].map((e) => Number(clamp(e, -REACH, REACH).toFixed(3))) }),
     });
-  const [moveQuery, moveKey] = [mover(star, "query"), mover(spot, "key")];
+  const movers = { query: mover(star, "query", "Query"), key: mover(spot, "key", "Key") };
   const ends = [h("data", { "data-name": "low" }), h("data", { "data-name": "high" })];
   const scale = h("span", { class: "d2lx-track", style: `flex:1;background:linear-gradient(90deg,${linspace(0, 1, 9).map(reds)})` });
   const legend = h("div", { class: "d2lx-choice" }, "score", ends[0], scale, ends[1]);
@@ -150,7 +150,10 @@ function render({ model, el }) {
     said,
     h("p", { class: "d2lx-note" }, "Star: the query. Dot: a key. Drag them, or use the arrow keys. From line to line the score changes by 1."),
   );
-  const palette = linspace(0, 1, 256).map(redsRgb);
+  // Red, green and blue in one number, as a canvas holds them; darker where a contour line runs.
+  const [plainReds, lineReds] = [1, 0.6].map((shade) =>
+    Uint32Array.from(linspace(0, 1, 256), (x) => redsRgb(x).reduce((total, c, i) => total + (Math.round(c * shade) << (8 * i)), 255 << 24)),
+  );
   const speak = announcer();
   const tools = h("div", { class: "d2lx-tools" }, redraw, resetButton(model, names));
   el.append(
@@ -190,8 +193,8 @@ function render({ model, el }) {
     const top = weights.indexOf(most);
     const product = `a = q·k / ${by} = ${fixed(row[top] * divisor)} / ${fixed(divisor)} = ${fixed(row[top])}`;
     formula.textContent = state.valid_length ? `Key ${top + 1}: ${product}; α = exp(a) / Σ exp(aⱼ) = ${fixed(most, 3)}` : "No key is valid: all weights are 0.";
-    sizes.textContent = `‖J‖ = √Σᵢⱼ (αᵢ(δᵢⱼ − αⱼ))² = ${fixed(size, 4)}: what the gradient has to pass. It is 0 when one key has all weight.`;
-    speak.say(`Variance ${fixed(variance(pairs))}, entropy ${fixed(entropy(weights))}, size of the Jacobian ${fixed(size, 3)}`);
+    sizes.textContent = `‖J‖ = √Σᵢⱼ (αᵢ(δᵢⱼ − αⱼ))² = ${fixed(size, 4)}: all gradients pass J. It is 0 when one key has all weight.`;
+    speak.say(`Variance ${fixed(variance(pairs))}, entropy ${fixed(entropy(weights))}, Jacobian ${fixed(size, 3)}`);
   }
 
   function drawField(state) {
@@ -205,28 +208,29 @@ function render({ model, el }) {
     attr(canvas, { width: m, height: n });
     const values = new Float64Array(n * m);
     for (let k = 0; k < n * m; k++) values[k] = value((((k % m) + 0.5) / m) * 2 * across - across, 3 - ((Math.floor(k / m) + 0.5) / n) * 6);
-    const [low, high] = values.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]);
+    const [low, high] = [values.reduce((a, x) => Math.min(a, x)), values.reduce((a, x) => Math.max(a, x))];
     const context = canvas.getContext("2d");
     const image = context.createImageData(m, n);
+    const pixels = new Uint32Array(image.data.buffer);
+    const level = (k) => Math.floor(values[k]);
     for (let k = 0; k < n * m; k++) {
-      const [level, right, below] = [k, k % m < m - 1 ? k + 1 : k, k + m < n * m ? k + m : k].map((i) => Math.floor(values[i]));
-      const shade = level === right && level === below ? 1 : 0.6;
-      const color = palette[high > low ? Math.floor(((values[k] - low) / (high - low)) * 255) : 128];
-      image.data.set([color[0] * shade, color[1] * shade, color[2] * shade, 255], 4 * k);
+      const crossed = (k % m < m - 1 && level(k) !== level(k + 1)) || (k + m < n * m && level(k) !== level(k + m));
+      pixels[k] = (crossed ? lineReds : plainReds)[high > low ? Math.floor(((values[k] - low) / (high - low)) * 255) : 128];
     }
     context.putImageData(image, 0, 0);
-    const [qx, qy] = [plane.X(state.query[0]), plane.Y(state.query[1])];
-    const corner = (i) => `${qx + (i % 2 ? 5 : 12) * Math.sin((i * Math.PI) / 5)} ${qy - (i % 2 ? 5 : 12) * Math.cos((i * Math.PI) / 5)}`;
-    star.setAttribute("d", `M${Array.from({ length: 10 }, (_, i) => corner(i)).join("L")}z`);
-    attr(spot, { cx: plane.X(state.key[0]), cy: plane.Y(state.key[1]) });
+    const put = ([x, y]) => ({ transform: `translate(${plane.X(x)} ${plane.Y(y)})` });
+    attr(star, put(state.query));
+    attr(spot, put(state.key));
     const now = value(...state.key);
-    const at = ([x, y]) => `(${fixed(x)}, ${fixed(y)})`;
     const words = `a = ${fixed(now, 3)}`;
-    moveQuery.place(...state.query, `${at(state.query)}, ${words}`, [-REACH, REACH]);
-    moveKey.place(...state.key, `${at(state.key)}, ${words}`, [-REACH, REACH]);
+    const [q, k] = ["query", "key"].map((name) => {
+      const at = `(${state[name].map((x) => fixed(x)).join(", ")})`;
+      movers[name].place(...state[name], `${at}, ${words}`, [-REACH, REACH]);
+      return at;
+    });
     here.set(now);
     [low, high].forEach((x, i) => attr(ends[i], { value: x }).replaceChildren(fixed(x, 1)));
-    said.textContent = `a(q, k) = ${FORMULAS[SCORES.indexOf(state.score)]} with q = ${at(state.query)}, k = ${at(state.key)}: ${words}`;
+    said.textContent = `a(q, k) = ${FORMULAS[SCORES.indexOf(state.score)]} with q = ${q}, k = ${k}: ${words}`;
     speak.say(`Score ${fixed(now)}; in view from ${fixed(low, 1)} to ${fixed(high, 1)}`);
   }
 
