@@ -35,6 +35,7 @@ CHECKS = {
     chapter03.check_softmax_backward: softmax_backward,
     chapter03.check_gaussian_scores: gaussian_scores,
     chapter03.check_slope: 2.02,
+    chapter03.check_size_among_equals: lambda n: math.sqrt(n - 1) / n,
 }
 by_name = {"ids": lambda check: getattr(check, "__name__", None)}
 
@@ -208,6 +209,29 @@ def test_gaussian_scores_names_the_mistake(answer, hint):
 )
 def test_slope_names_the_mistake(answer, hint):
     assert_hint(chapter03.check_slope(answer), hint)
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (lambda n: 1 / n, "weight itself"),
+        (lambda n: (n - 1) / n**2, "all entries"),
+        (lambda n: math.sqrt(n) * (n - 1) / n**2, "diagonal alone"),
+        (lambda n: math.sqrt(n - 1), "1/n"),
+        (lambda n: math.sqrt(n - 1) / n**2, "For n = 2"),
+        (lambda n: 0.5, "For n = 1"),
+        (lambda n: torch.tensor([n, n]), "For n = 1"),
+    ],
+)
+def test_size_among_equals_names_the_mistake(answer, hint):
+    assert_hint(chapter03.check_size_among_equals(answer), hint)
+
+
+def test_size_among_equals_is_the_size_of_the_jacobian():
+    for n in (1, 2, 5, 16):
+        weights = torch.full((n,), 1 / n)
+        size = (torch.diag(weights) - torch.outer(weights, weights)).norm().item()
+        assert math.sqrt(n - 1) / n == pytest.approx(size, abs=1e-6)
 
 
 def assert_hint(verdict, hint):

@@ -222,3 +222,35 @@ def check_slope(measured_slope: float) -> str:
             "over log(d)."
         )
     return "close to 2: the shared parts add up in step, so such vectors need a division by d."
+
+
+@check("3.7")
+def check_size_among_equals(size_among_equals: Callable[[int], float]) -> str:
+    """The size of the softmax Jacobian when n keys have the weight 1/n each."""
+    counts = (1, 2, 3, 16, 100)
+    found = [number(call(size_among_equals, n), f"For n = {n}, your size") for n in counts]
+
+    def is_like(formula: Callable[[int], float]) -> bool:
+        return all(
+            math.isclose(x, formula(n), abs_tol=1e-5) for x, n in zip(found, counts, strict=True)
+        )
+
+    if is_like(lambda n: 1 / n):
+        raise Differs("That is the weight itself. Write down J for two keys, and its four entries.")
+    if is_like(lambda n: (n - 1) / n**2):
+        raise Differs(
+            "That is one entry on the diagonal, or the size squared: ‖J‖ is the root of the sum of "
+            "the squares of all entries."
+        )
+    if is_like(lambda n: math.sqrt(n) * (n - 1) / n**2):
+        raise Differs("That is the diagonal alone; the n(n - 1) entries -1/n² count too.")
+    if is_like(lambda n: math.sqrt(n - 1)):
+        raise Differs("Every entry of J has a factor 1/n, which is missing.")
+    for x, n in zip(found, counts, strict=True):
+        wanted = math.sqrt(n - 1) / n
+        if not math.isclose(x, wanted, rel_tol=1e-4, abs_tol=1e-5):
+            raise Differs(
+                f"For n = {n} your function gives {x:.4g}; the size is {wanted:.4g}. "
+                "Compare with what the lab shows."
+            )
+    return "√(n - 1) / n, which is largest where two keys compete."

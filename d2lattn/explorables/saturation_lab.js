@@ -115,7 +115,7 @@ function render({ model, el }) {
     sizes,
   );
   const predict = predictFirst({
-    question: "Your guess: the entropy",
+    question: "Your guess: the entropy (nats)",
     min: 0,
     max: 2.8,
     step: 0.05,

@@ -21,7 +21,8 @@ class SaturationLab(Explorable):
         scaled: divide by √d or not.
         temperature: divides all scores, 0.125 to 64.
         valid_length: how many of the 16 keys count, 0 to 16.
-        seed: which random numbers, 0 to 999999; a wider draw holds the narrower one.
+        seed: which random numbers, 0 to 999999; a wider draw holds the narrower one. At the start
+            one whose Jacobian shrinks without detours, as it does on average.
         view: "softmax", or "field": the score of every key of two dimensions.
         score: in the field, dot, scaled dot, additive (8 hidden units, random) or gaussian.
         query, key: in the field, two numbers each, from −2.5 to 2.5.
@@ -39,7 +40,7 @@ class SaturationLab(Explorable):
     scaled = Flag(False).tag(sync=True)
     temperature = Number(1, low=0.125, high=64).tag(sync=True)
     valid_length = Whole(NUM_KEYS, low=0, high=NUM_KEYS).tag(sync=True)
-    seed = Whole(1, low=0, high=999999).tag(sync=True)
+    seed = Whole(190, low=0, high=999999).tag(sync=True)
     view = OneOf(("softmax", "field"), "softmax").tag(sync=True)
     score = OneOf(SCORES, "dot").tag(sync=True)
     query = Numbers([1.0, 0.5]).tag(sync=True)

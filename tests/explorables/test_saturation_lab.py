@@ -271,7 +271,7 @@ def test_live_host_sends_what_python_accepts_and_follows_it(visit):
     sent = page.evaluate("sent")
     for name, value in sent.items():
         setattr(lab, name, value)
-    assert (lab.width, lab.scaled, lab.valid_length, lab.seed) == (128, True, 0, 2)
+    assert (lab.width, lab.scaled, lab.valid_length, lab.seed) == (128, True, 0, 191)
     assert lab.temperature == pytest.approx(2**-0.25)
     assert page.locator(".d2lx-formula").first.inner_text() == "No key is valid: all weights are 0."
     # A width between the slider's steps, as Python may set it.
