@@ -51,7 +51,7 @@ function render({ model, el }) {
   const kernel = choice({ label: "Kernel K", options: KINDS, onchange: (i) => update(model, { kernel: KINDS[i] }) });
   const view = choice({
     label: "View",
-    options: ["regression in one dimension", "keys with norms: softmax(q·k/h²)"],
+    options: ["regression", "keys in the plane"],
     onchange: (i) => update(model, { view: ["regression", "norms"][i] }),
   });
   const stretch = slider({ label: "Length of every second key", min: 0.5, max: 2, step: 0.05, value: 1, oninput: change("stretch") });

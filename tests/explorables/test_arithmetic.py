@@ -109,6 +109,12 @@ def test_kernels(js, u, kernel):
     close(js(f"kernels.{kernel}", u), KERNELS[kernel](torch.tensor(u, dtype=torch.float64)))
 
 
+@pytest.mark.parametrize("kernel", sorted(KERNELS))
+def test_kernels_at_their_edge(js, kernel):
+    for u in (-1.0, 1.0, 0.0):
+        close(js(f"kernels.{kernel}", u), KERNELS[kernel](torch.tensor(u, dtype=torch.float64)))
+
+
 def test_smallest_bandwidths_keep_the_nearest_key(js):
     close(js("kernelWeights", 0, [1, 2, 3], 1e-160, "gaussian"), torch.tensor([1.0, 0, 0]).double())
 
