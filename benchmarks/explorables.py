@@ -3,7 +3,8 @@
 python benchmarks/explorables.py prints the table; with --write it also goes to
 reference/benchmarks/explorables.md, the section of the benchmarks page.
 
-What is timed: a slider's input event and what it calls, then the frame in which the figure is
+What is timed: a slider's input event (where a figure has points and no sliders, an arrow key on a
+point) and what it calls, then the frame in which the figure is
 drawn again, from its start until after style, layout and paint. The wait for the next frame to
 begin, up to 16.7 ms on most screens, belongs to the screen and is left out.
 """
@@ -17,7 +18,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from d2lattn.explorables import CueMixer, Explorable, NadarayaWatsonBench, SaturationLab
+from d2lattn.explorables import (
+    AlignmentJudge,
+    CueMixer,
+    Explorable,
+    NadarayaWatsonBench,
+    SaturationLab,
+)
 
 PAGE = Path(__file__).parents[1] / "reference" / "benchmarks" / "explorables.md"
 MOVES = 100
@@ -30,19 +37,34 @@ def fifty_points() -> NadarayaWatsonBench:
     return NadarayaWatsonBench(xs, [round(2 * math.sin(x) + x**0.8, 2) for x in xs])
 
 
+def twelve_sentences() -> AlignmentJudge:
+    """Give the judge as much as it takes, with weights as sharp as those of a trained model."""
+    words = [f"word{i}" for i in range(14)]
+    places = range(14)
+    powers = [[math.exp(12 * (i == j) + math.sin(14 * i + j)) for j in places] for i in places]
+    weights = [[power / sum(row) for power in row] for row in powers]
+    links = [(i, i) for i in places]
+    one = {"source": words, "target": words, "sure": links, "possible": links}
+    return AlignmentJudge([one] * 12, [weights] * 12, rule="threshold")
+
+
 CASES: dict[str, Callable[[], Explorable]] = {
     "CueMixer, 5 items": CueMixer,
     "NadarayaWatsonBench, 12 points": NadarayaWatsonBench,
     "NadarayaWatsonBench, 50 points": fifty_points,
     "NadarayaWatsonBench, norms": lambda: NadarayaWatsonBench(view="norms"),
     "SaturationLab": SaturationLab,
+    "SaturationLab, field": lambda: SaturationLab(view="field", score="additive"),
+    "AlignmentJudge, 12 sentences": twelve_sentences,
 }
 
 # Two requests around the figure's own: the first marks the start of the frame, the second posts a
 # message that arrives once the frame is painted.
 MEASURE = """async (moves) => {
-  const sliders = [...document.querySelectorAll('.d2lx input[type=range]')]
-    .filter((input) => input.checkVisibility());
+  const seen = (name) => [...document.querySelectorAll(name)].filter((e) => e.checkVisibility());
+  const ranges = seen('.d2lx input[type=range]');
+  const sliders = ranges.length ? ranges : seen('.d2lx [role=slider]');
+  const keys = ['ArrowLeft', 'ArrowUp', 'ArrowRight', 'ArrowDown'];
   const times = [];
   for (let i = 0; i < moves + 20; i++) {
     const input = sliders[i % sliders.length];
@@ -52,8 +74,11 @@ MEASURE = """async (moves) => {
     const cost = await new Promise((done) => {
       let start;
       requestAnimationFrame(() => (start = performance.now()));
+      const event = ranges.length
+        ? new Event('input', { bubbles: true })
+        : new KeyboardEvent('keydown', { key: keys[i % 4], shiftKey: true, bubbles: true });
       const before = performance.now();
-      input.dispatchEvent(new Event('input', { bubbles: true }));
+      input.dispatchEvent(event);
       const handled = performance.now() - before;
       requestAnimationFrame(() => {
         const channel = new MessageChannel();

@@ -43,8 +43,9 @@ function render({ model, el }) {
   let offered = null;
   const moved = ["sentence", "rule", "threshold", "shift", "marking", "marks"];
   const names = ["sentences", ...moved];
-  // Weights come in ten-thousandths, and possible links without the sure ones: shorter to write.
-  const unpack = (one) => ({ ...one, weights: one.weights.map((row) => row.map((x) => x / 10000)), possible: [...one.sure, ...one.possible] });
+  // Shorter to write: weights come in ten-thousandths, where most are 0 as { place: weight }, and
+  // possible links without the sure ones.
+  const unpack = (one) => ({ ...one, weights: one.weights.map((row) => one.source.map((_, i) => (row[i] ?? 0) / 10000)), possible: [...one.sure, ...one.possible] });
   let [packed, unpacked] = [];
   const read = () => {
     const state = Object.fromEntries(names.map((name) => [name, model.get(name)]));
@@ -64,7 +65,7 @@ function render({ model, el }) {
   });
   const threshold = slider({ label: "Threshold", min: 0, max: 1, step: 0.01, value: start.threshold, oninput: (x) => update(model, { threshold: x }) });
   const toWords = (x) => ["to the word before", "none", "to the word after"][Math.round(x) + 1];
-  const shift = slider({ label: "Shift of target", min: -1, max: 1, step: 1, value: start.shift, text: toWords, oninput: (x) => update(model, { shift: x }) });
+  const shift = slider({ label: "Shift of links", min: -1, max: 1, step: 1, value: start.shift, text: toWords, oninput: (x) => update(model, { shift: x }) });
   const toggle = button("", () => update(model, { marking: !model.get("marking") }));
   const clear = button("Clear marks", () => update(model, { marks: [] }));
   const verdict = h("output", { class: "d2lx-verdict" });
@@ -75,7 +76,7 @@ function render({ model, el }) {
   const head = (text, scope) => h("th", { scope }, text);
   const table = h(
     "table",
-    {},
+    { style: "font-size:12px" },
     h("thead", {}, h("tr", {}, ...["Links", "Precision", "Recall", "AER", "All"].map((text) => head(text, "col")))),
     h("tbody", {}, ...who.map((name, i) => h("tr", {}, head(name, "row"), ...cell[i].map((data) => h("td", {}, data))))),
   );

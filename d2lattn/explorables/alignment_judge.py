@@ -61,18 +61,25 @@ class Marks(traitlets.TraitType):
 
 
 def packed(sentences: list[dict[str, Any]], widget: Any) -> list[dict[str, Any]]:
-    """For JavaScript, shorter: weights in ten-thousandths, possible links without the sure."""
-
-    def short(x: float) -> float:
-        times = round(x * 10**4, 6)
-        return int(times) if times == int(times) else times
-
+    """For JavaScript, shorter: rows as ``short_row`` has them, possible links less the sure."""
     return [
         one
-        | {"weights": [[short(x) for x in row] for row in one["weights"]]}
+        | {"weights": [short_row(row) for row in one["weights"]]}
         | {"possible": [link for link in one["possible"] if link not in one["sure"]]}
         for one in sentences
     ]
+
+
+def short_row(row: Sequence[float]) -> list[float] | dict[str, float]:
+    """Weights in ten-thousandths; by their places without the zeros where that is shorter.
+
+    >>> short_row([0.9, 0.0999, 0.0001]), short_row([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    ([9000, 999, 1], {'6': 10000})
+    """
+    times = [round(x * 10**4, 6) for x in row]
+    full = [int(x) if x.is_integer() else x for x in times]
+    sparse = {str(i): x for i, x in enumerate(full) if x}
+    return sparse if len(str(sparse)) < len(str(full)) else full
 
 
 class AlignmentJudge(Explorable):

@@ -124,7 +124,7 @@ function render({ model, el }) {
     onchange: () => live.redraw(),
   });
 
-  // The field: a canvas below the axes, at half the resolution.
+  // The field: a canvas below the axes, at a coarser resolution.
   const plane = plot({ label: "Query and key in the plane", height: 364, xLabel: "first entry", yLabel: "second entry", onresize });
   const canvas = h("canvas", { "aria-hidden": "true" });
   const [star, spot] = [s("path", { d: "M0-12L3-4 11-4 5 2 7 10 0 5-7 10-5 2-11-4-3-4z", fill: "#000", stroke: "#fff", "stroke-width": 1.5 }), s("circle", { r: 8, fill: "#0072b2", stroke: "#fff", "stroke-width": 2 })];
@@ -203,7 +203,7 @@ function render({ model, el }) {
     // One unit is as long across as up.
     const across = (3 * w) / tall;
     plane.limits([-across, across], [-3, 3]);
-    const [n, m] = [Math.round(tall / 2), Math.round(w / 2)];
+    const [n, m] = [tall, w].map((pixels) => Math.round(pixels / 2.5));
     canvas.style.cssText = `left:44px;top:10px;width:${w}px;height:${tall}px`;
     attr(canvas, { width: m, height: n });
     const values = new Float64Array(n * m);

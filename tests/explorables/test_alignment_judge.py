@@ -403,3 +403,12 @@ def test_twelve_sentences_fit_into_30_kilobytes():
     matrices = (12 * torch.eye(11) + torch.randn(12, 11, 11, generator=generator)).softmax(-1)
     sentence = {"source": words, "target": words, "sure": links, "possible": links}
     assert len(AlignmentJudge([sentence] * 12, matrices).to_html().encode()) <= 30 * 1024
+
+
+@pytest.mark.browser
+def test_of_equal_weights_the_first_is_linked_as_by_torch(visit):
+    links = [(0, 0)]
+    sentence = {"source": ["a", "b"], "target": ["c"], "sure": links, "possible": links}
+    page = visit(AlignmentJudge([sentence], [torch.tensor([[0.5, 0.5]])]).to_html())
+    assert alignment_links(torch.tensor([[0.5, 0.5]])) == {(0, 0)}
+    assert shown(page, "model-precision") == 1
