@@ -158,6 +158,10 @@ def test_presets_go_from_uniform_to_selective(visit):
 
 def test_two_on_a_page_do_not_disturb_each_other(visit, example):
     page = visit(example().to_html(), example().to_html())
+    # What screen readers are told comes once the reader pauses.
+    page.wait_for_function(
+        "[...document.querySelectorAll('[role=status]')].every((e) => e.textContent)"
+    )
     texts = [one.inner_text() for one in page.locator(".d2lx > .d2lx").all()]
     assert texts[0] == texts[1]
     sliders = page.locator(".d2lx > .d2lx").nth(1).locator("input:visible").all()
