@@ -215,7 +215,8 @@ def verbal(
             thing = object_phrase(draft, verb.kinds, negated=negated or never, bare=bare)
             tail_english, tail_french = thing.english, thing.french
             ends_openly = thing.has_gap
-            if "thing" in thing.kinds and not (thing.plural or thing.has_gap or modal):
+            alone = not (thing.plural or thing.has_gap or modal or negated or never)
+            if "thing" in thing.kinds and alone:
                 antecedent = thing
     elif verb.frame in ("to", "give"):
         given = Phrase([], [])
