@@ -146,6 +146,29 @@ def test_the_first_query_is_the_encoder_s_last_state():
     torch.testing.assert_close(model.decoder.attention_weights, expected)
 
 
+def test_without_a_bridge_attention_is_the_only_way_in():
+    torch.manual_seed(0)
+    decoder = Seq2SeqAttentionDecoder(TARGET_VOCAB, 5, 8, 1, bridge=False)
+    outputs, hidden = build().encoder(tokens(2, 5, high=SOURCE_VOCAB))
+    target = tokens(2, 3, high=TARGET_VOCAB)
+    logits, _ = decoder(target, decoder.init_state((outputs, hidden)))
+    again, _ = decoder(target, decoder.init_state((outputs, 9 * hidden)))
+    assert torch.equal(logits, again)
+    changed, _ = decoder(target, decoder.init_state((outputs.flip(2), hidden)))
+    assert not torch.equal(logits, changed)
+
+
+def test_dropout_leaves_attention_alone_unless_asked():
+    source, target = tokens(2, 5, high=SOURCE_VOCAB), tokens(2, 1, high=TARGET_VOCAB)
+    outputs, hidden = build().encoder(source)
+    for share, same in ((0.0, True), (0.5, False)):
+        decoder = Seq2SeqAttentionDecoder(TARGET_VOCAB, 5, 8, 1, attention_dropout=share).train()
+        torch.manual_seed(0)
+        first, _ = decoder(target, decoder.init_state((outputs, hidden)))
+        second, _ = decoder(target, decoder.init_state((outputs, hidden)))
+        assert torch.equal(first, second) is same
+
+
 def test_weights_before_a_pass_and_of_the_interface():
     with pytest.raises(RuntimeError, match="before the first forward pass"):
         _ = build().decoder.attention_weights
