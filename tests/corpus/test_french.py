@@ -450,13 +450,24 @@ def grammalecte():
     return grammalecte.GrammarChecker("fr")
 
 
+def false_alarm(error):
+    """Two rules err, once each in 20,000 sentences.
+
+    One takes the noun of "nous n'avons jamais de nouveau livre" for a verb; one wants the adjective
+    of "leur pomme et son orange noire" to agree with both nouns.
+    """
+    return error["sRuleId"].startswith(("gv1__ppas_nous_vous_avoir", "g3__gn_det_nom_mas_et_det"))
+
+
 @pytest.mark.slow
 def test_grammalecte_finds_no_mistake():
     checker = grammalecte()
 
     def mistakes(text):
         grammar, spelling = checker.getParagraphErrors(text)
-        return [error["sMessage"] for error in grammar] + [error["sValue"] for error in spelling]
+        return [error["sMessage"] for error in grammar if not false_alarm(error)] + [
+            error["sValue"] for error in spelling
+        ]
 
     assert mistakes("La petit fille a vus les fleur.")  # it can tell
     for sentence in sentences()[:1500]:
