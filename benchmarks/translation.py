@@ -377,7 +377,8 @@ def tatoeba(options: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield (
         f"{len(pairs):,} pairs of Tatoeba (CC BY 2.0 France) with at most {options.max_tokens} "
-        f"tokens a side; trained on {len(train):,} of them for {options.epochs} epochs; words seen fewer than {options.min_freq} times are unknown. "
+        f"tokens a side; trained on {len(train):,} of them for {options.epochs} epochs; words seen "
+        f"fewer than {options.min_freq} times are unknown. "
         f"Held out are {len(questions):,} English sentences, none of which is in training, with "
         f"{len(test):,} translations. BLEU judges one translation by all of a sentence's "
         f"references: `{signature}`."
@@ -420,8 +421,8 @@ def head(options: argparse.Namespace) -> Iterator[str]:
         f"{torch.get_num_threads()} threads, float32. Command: `{command}`. GRUs of "
         f"{NUM_HIDDENS} units, embeddings of {EMBED_SIZE}, batches of {BATCH_SIZE} pairs of like "
         f"length, Adam at {options.learning_rate} falling to 0 over the last "
-        f"{options.decay_share:.0%} of the steps; dropout {options.encoder_dropout} on the encoder's "
-        f"embeddings and {options.dropout} on the decoder's."
+        f"{options.decay_share:.0%} of the steps; dropout {options.encoder_dropout} on the "
+        f"encoder's embeddings and {options.dropout} on the decoder's."
     )
 
 
