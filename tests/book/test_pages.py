@@ -1,0 +1,124 @@
+"""Every page of the built book, in a real browser with the network cut."""
+
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+
+pytestmark = pytest.mark.browser
+
+
+CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
+
+
+def test_every_chapter_is_in_the_book(pages):
+    chapters = {f"chapters/{path.stem}.html" for path in CHAPTERS.glob("*.ipynb")}
+    assert chapters
+    assert chapters | {"index.html"} <= set(pages)
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (360, "dark")])
+@pytest.mark.parametrize("scheme", ["file", "http"])
+def test_a_reader_stumbles_over_nothing(visit, page_name, scheme, width, theme):
+    seen = visit(page_name, scheme, width, theme)
+    page = seen.page
+    untypeset, errors = page.evaluate(
+        """() => {
+            const math = [...document.querySelectorAll("article .math")];
+            return [
+                math.filter(m => !m.querySelector("mjx-container")).map(m => m.textContent),
+                [...document.querySelectorAll("mjx-merror, [data-mjx-error]")]
+                    .map(m => m.textContent),
+            ];
+        }"""
+    )
+    assert untypeset == []
+    assert errors == []
+    wordless = page.evaluate(
+        """() => [...document.querySelectorAll("article img, article svg[role=img]")]
+            .filter(i => i.tagName === "IMG"
+                ? !i.alt.trim() || i.alt.includes("_images/")
+                : !i.getAttribute("aria-label") && !i.getAttribute("aria-labelledby"))
+            .map(i => i.src || i.outerHTML.slice(0, 80))"""
+    )
+    assert wordless == []
+    overflow = page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    assert overflow <= 1, f"the page scrolls sideways by {overflow} px"
+    # what is not text stays inside its column too, where no box of its own scrolls
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll("article img, article svg, article .d2lx")]
+            .filter(e => e.getBoundingClientRect().right > innerWidth + 1)
+            .filter(e => !e.closest("table, .output, pre"))
+            .map(e => e.outerHTML.slice(0, 80))"""
+    )
+    assert outside == []
+    page.wait_for_load_state("networkidle")
+    assert seen.troubles == []
+
+
+@pytest.fixture(scope="module")
+def soups(book, pages):
+    return {name: BeautifulSoup((book / name).read_text("utf8"), "html.parser") for name in pages}
+
+
+def test_no_internal_link_is_broken(book, soups):
+    ids = {
+        name: {tag["id"] for tag in soup.find_all(id=True)}
+        | {tag["name"] for tag in soup.find_all("a", attrs={"name": True})}
+        for name, soup in soups.items()
+    }
+    broken = []
+    for name, soup in soups.items():
+        for tag, attribute in (("a", "href"), ("img", "src"), ("link", "href"), ("script", "src")):
+            for element in soup.find_all(tag, attrs={attribute: True}):
+                link = element[attribute]
+                address, fragment = urldefrag(link)
+                if urlsplit(link).scheme or link.startswith("//") or link in ("#", ""):
+                    continue
+                path = unquote(urlsplit(address).path)
+                target = (book / name).parent / path if path else book / name
+                if not target.resolve().exists():
+                    broken.append(f"{name}: {link}")
+                    continue
+                key = str(target.resolve().relative_to(book.resolve()))
+                if fragment and key in ids and unquote(fragment) not in ids[key]:
+                    broken.append(f"{name}: {link} (no such place)")
+    assert sorted(set(broken)) == []
+
+
+def test_every_notebook_page_offers_binder(soups):
+    for name, soup in soups.items():
+        if not name.startswith("chapters/"):
+            continue
+        launches = [a["href"] for a in soup.find_all("a", href=True) if "mybinder.org" in a["href"]]
+        assert launches, name
+        assert all(name.removesuffix(".html") + ".ipynb" in link for link in launches)
+
+
+@pytest.mark.parametrize("scheme", ["file", "http"])
+def test_search_finds_a_term(visit, scheme):
+    seen = visit("search.html?q=bandwidth", scheme)
+    seen.page.wait_for_selector("#search-results li a", timeout=15000)
+    found = seen.page.eval_on_selector_all(
+        "#search-results li a", "links => links.map(a => a.getAttribute('href'))"
+    )
+    assert any("02-nadaraya-watson" in link for link in found)
+    seen.page.goto(seen.page.url.split("?")[0] + "?q=zzzzqqq")
+    seen.page.wait_for_function(
+        "document.querySelector('#search-results')?.innerText.includes('did not match')"
+    )
+    assert seen.page.query_selector("#search-results li") is None
+
+
+def test_the_theme_switch_turns_the_page_dark(visit):
+    page = visit("index.html").page
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    for _ in range(3):
+        page.locator(".theme-switch-button").first.click()
+        if page.evaluate("document.documentElement.dataset.theme") == "dark":
+            break
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
