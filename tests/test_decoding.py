@@ -1,3 +1,4 @@
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -121,6 +122,16 @@ def test_larger_beams_never_score_lower(decoder, seed):
         scores = [hypothesis.score for hypothesis in found]
         assert all(new >= old - 1e-5 for new, old in zip(scores, before, strict=True))
         before = scores
+
+
+@pytest.mark.parametrize("seed", [10, 17, 35, 43])
+def test_a_larger_beam_keeps_what_the_usual_beam_would_lose(seed):
+    # These models make the beam worse as it grows, if all continuations are ranked together.
+    model, (source, lengths) = build(Seq2SeqDecoder, seed), sentences(seed, batch_size=20)
+    found = [beam_search(model, source, lengths, beam_size=k, max_len=6) for k in (1, 2, 3)]
+    for smaller, larger in pairwise(found):
+        for less, more in zip(smaller, larger, strict=True):
+            assert more.score >= less.score - 1e-5
 
 
 def test_a_beam_wide_enough_finds_the_best_of_all():

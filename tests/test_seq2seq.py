@@ -135,10 +135,10 @@ def test_weights_hold_no_graph_and_restart_with_each_pass():
         assert not weights.requires_grad
 
 
-def test_the_first_query_is_the_encoder_s_last_state():
-    model = build()
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_the_first_query_is_the_top_layer_of_the_encoder_s_last_state(num_layers):
+    model = build(num_layers=num_layers)
     outputs, hidden = model.encoder(tokens(1, 5, high=SOURCE_VOCAB))
-    model.decoder(torch.tensor([[1]]), model.decoder.init_state((outputs, hidden)))
     with torch.no_grad():
         model.decoder.attention(hidden[-1].unsqueeze(1), outputs, outputs, None)
     expected = model.decoder.attention.attention_weights
