@@ -396,16 +396,17 @@ def object_phrase(draft: Draft, kinds: frozenset[str], *, negated: bool, bare: b
 def with_relative(draft: Draft, head: Phrase) -> Phrase:
     """Add *who sings* or *that the girl sees* to a noun phrase."""
     mark = draft.mark()
-    tense = draft.pick(("present", "past"))
     draft.constructions.add("relative")
     if "person" in head.kinds and draft.chance(0.6):
-        said = predicate(draft, head, tense, bare=True)
+        said = predicate(draft, head, any_tense(draft), bare=True)
         english = [Word("who", (mark,)), *said.english]
         french = [Word("qui", (mark,)), *said.french]
     else:
         subject = (
             subject_pronoun(draft) if draft.chance(0.5) else noun_phrase(draft, PERSON, simple=True)
         )
+        # a participle that agrees across a clause is the hardest form here: not too many of them
+        tense = "past" if draft.chance(0.25) else "present"
         said = verbal(draft, subject, tense, gap=head, bare=True)
         draft.constructions.add("object relative")
         english = [Word("that", (mark,)), *subject.english, *said.english]

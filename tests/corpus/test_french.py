@@ -450,13 +450,16 @@ def grammalecte():
     return grammalecte.GrammarChecker("fr")
 
 
-def false_alarm(error):
-    """Two rules err, once each in 20,000 sentences.
+FALSE_ALARMS = (
+    "gv1__ppas_nous_vous_avoir",  # "nous n'avons jamais de nouveau livre": takes "livre" for a verb
+    "g3__gn_det_nom_mas_et_det",  # "leur pomme et son orange noire": the apple need not be black
+    "g3__infi_de_verbe",  # "deux hommes qui parlent de nous la cherchent": "de" is not with the verb
+)
 
-    One takes the noun of "nous n'avons jamais de nouveau livre" for a verb; one wants the adjective
-    of "leur pomme et son orange noire" to agree with both nouns.
-    """
-    return error["sRuleId"].startswith(("gv1__ppas_nous_vous_avoir", "g3__gn_det_nom_mas_et_det"))
+
+def false_alarm(error):
+    """Three rules err, each once or twice in 20,000 sentences that were read."""
+    return error["sRuleId"].startswith(FALSE_ALARMS)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import itertools
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -172,6 +173,12 @@ def test_the_same_pairs_whatever_the_hash_seed():
         for hash_seed in ("0", "1", "4242")
     }
     assert len(said) == 1
+
+
+def test_20_000_pairs_take_less_than_5_seconds_of_the_processor():
+    start = time.process_time()
+    generate(20_000)
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("number", [-1, -20])
