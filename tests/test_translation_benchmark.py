@@ -1,0 +1,82 @@
+"""The translation benchmark: its promise about a step, and that its pages can be written."""
+
+import importlib.util
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parents[1]
+TATOEBA = ROOT.parent / "shared" / "data" / "tatoeba-eng-fra" / "eng-fra.tsv"
+SCRIPT = ROOT / "benchmarks" / "translation.py"
+
+
+@pytest.fixture(scope="module")
+def translation():
+    sys.path.insert(0, str(SCRIPT.parent))  # it imports its neighbour
+    spec = importlib.util.spec_from_file_location("translation_benchmark", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    sys.path.remove(str(SCRIPT.parent))
+    del sys.modules[spec.name]
+
+
+def test_the_twin_that_projects_at_every_step_says_the_same(translation):
+    once, every_step = (model.eval() for model in translation.step_models().values())
+    calls = []
+    every_step.decoder.attention.W_k.register_forward_hook(lambda *_: calls.append(1))
+    source, target = torch.randint(4, 400, (2, 6)), torch.randint(4, 400, (2, 5))
+    assert torch.equal(once(source, target)[0], every_step(source, target)[0])
+    assert len(calls) == 5
+
+
+@pytest.mark.slow
+def test_projecting_once_makes_a_training_step_faster(translation):
+    functions = translation.step_functions(batch_size=64, num_source=30, num_target=12)
+    times = {name: [] for name in functions}
+    for _ in range(16):  # in turn, so that what else the machine does falls on both alike
+        for name, function in functions.items():
+            start = perf_counter()
+            function()
+            times[name].append(perf_counter() - start)
+    once, every_step = (statistics.median(times[name][1:]) for name in functions)
+    assert once <= 0.85 * every_step
+
+
+def run(*arguments, output):
+    command = [sys.executable, SCRIPT, "--seeds", "0", "--epochs", "1", "--threads", "1"]
+    done = subprocess.run(
+        [*command, *arguments, "--output", output], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return output.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_page_of_our_own_corpus_can_be_written(tmp_path):
+    page = run("--pairs", "300", "--step-seconds", "0.1", output=tmp_path / "page.md")
+    for words in (
+        "one-directional",
+        "nrefs:1|case:mixed",
+        "diagonal",
+        "moved by -1",
+        "at its peak",
+    ):
+        assert words in page
+    assert "nan" not in page
+
+
+@pytest.mark.slow
+def test_the_page_of_real_sentences_can_be_written(tmp_path):
+    if not TATOEBA.exists():
+        pytest.skip("the Tatoeba sample is not beside this checkout")
+    page = run("--tatoeba", TATOEBA, "--pairs", "300", output=tmp_path / "page.md")
+    assert "nrefs:var|case:mixed|eff:no|tok:none" in page
+    assert "none of which is in training" in page
+    assert str(TATOEBA) not in page
