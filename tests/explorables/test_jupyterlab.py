@@ -16,7 +16,14 @@ import pytest
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-CHAPTER = REPOSITORY / "chapters" / "02-nadaraya-watson.ipynb"
+CHAPTERS = REPOSITORY / "chapters"
+
+# chapter, title of its explorable, name of one of its sliders
+PLAYED = [
+    ("01-attention-cues", "Cue mixer", "How strongly the query speaks"),
+    ("02-nadaraya-watson", "Nadaraya-Watson bench", "Bandwidth h"),
+    ("03-scoring-functions", "Saturation lab", "Width d"),
+]
 
 # The live figure is itself the widget; the static one stands inside its words' element.
 LIVE = ".jp-OutputArea-output .lm-Widget.d2lx"
@@ -34,8 +41,8 @@ def lab(tmp_path_factory):
     """A server of our own on a free port of this machine, with copies of the notebooks."""
     folder = tmp_path_factory.mktemp("lab")
     _write_small_notebook(folder / "small.ipynb")
-    if CHAPTER.exists():
-        shutil.copy(CHAPTER, folder / CHAPTER.name)
+    for chapter in CHAPTERS.glob("*.ipynb"):
+        shutil.copy(chapter, folder / chapter.name)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -150,9 +157,9 @@ def test_slider_moved_by_keyboard_is_read_back(open_notebook):
     assert read == pytest.approx(moved, abs=6e-4)
 
 
-@pytest.mark.skipif(not CHAPTER.exists(), reason="chapter 2 is not there")
-def test_chapter_runs_and_its_bench_is_live(open_notebook):
-    page = open_notebook(CHAPTER.name)
+@pytest.mark.parametrize(("chapter", "title", "control"), PLAYED)
+def test_chapter_runs_and_its_explorable_is_live(open_notebook, chapter, title, control):
+    page = open_notebook(f"{chapter}.ipynb")
     assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
     _run_all(page)
     for _ in range(60):
@@ -161,8 +168,8 @@ def test_chapter_runs_and_its_bench_is_live(open_notebook):
         page.wait_for_timeout(500)
         if page.locator(LIVE).count():
             break
-    live = page.locator(LIVE).filter(has_text="Nadaraya-Watson bench").first
-    slider = live.get_by_role("slider", name="Bandwidth h")
+    live = page.locator(LIVE).filter(has_text=title).first
+    slider = live.get_by_role("slider", name=control)
     slider.wait_for(timeout=120_000)
     before = slider.get_attribute("aria-valuetext")
     slider.press("ArrowRight")
