@@ -1,5 +1,7 @@
 """The files around the code: what a newcomer installs, what Binder takes, what workflows run."""
 
+import ast
+import json
 import os
 import re
 import subprocess
@@ -23,6 +25,17 @@ def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[<>=!~\[; ]", line)[0].lower() for line in requirements}
 
 
+def imported_by(source: str) -> set[str]:
+    """The packages that a piece of Python imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
 # --- what is installed ---------------------------------------------------------------------------
 
 
@@ -38,7 +51,7 @@ def test_the_package_declares_what_it_imports_and_the_book_installs_it_all():
     assert declared <= names(requirement_lines())
     imported = set()
     for module in (ROOT / "d2lattn").rglob("*.py"):
-        imported |= set(re.findall(r"(?m)^\s*(?:import|from) (\w+)", module.read_text("utf8")))
+        imported |= imported_by(module.read_text("utf8"))
     third_party = imported - set(sys.stdlib_module_names) - {"d2lattn"}
     # ipywidgets brings IPython and traitlets
     assert third_party - {"IPython", "traitlets", "matplotlib_inline"} <= declared
@@ -118,8 +131,9 @@ def test_binder_has_all_that_the_chapters_import(binder_build):
     present = {conda_names.get(name, name) for name in names(wanted)}
     imported = set()
     for chapter in (ROOT / "chapters").glob("*.ipynb"):
-        found = re.findall(r'"(?:import|from) (\w+)', chapter.read_text("utf8"))
-        imported |= set(found)
+        for cell in json.loads(chapter.read_text("utf8"))["cells"]:
+            if cell["cell_type"] == "code":
+                imported |= imported_by("".join(cell["source"]))
     imported -= set(sys.stdlib_module_names) | {"d2lattn", "IPython"}
     assert imported <= present
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
