@@ -414,11 +414,13 @@ def head(options: argparse.Namespace) -> Iterator[str]:
     command = "python benchmarks/translation.py"
     if options.tatoeba:
         command += " --tatoeba eng-fra.tsv"
+    if options.threads:
+        command += f" --threads {options.threads}"
     yield f"<!-- Written by: {command} -->"
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
-        f"{torch.get_num_threads()} threads, float32. Command: `{command}`. GRUs of "
+        f"threads: {torch.get_num_threads()}, float32. Command: `{command}`. GRUs of "
         f"{NUM_HIDDENS} units, embeddings of {EMBED_SIZE}, batches of {BATCH_SIZE} pairs of like "
         f"length, Adam at {options.learning_rate} falling to 0 over the last "
         f"{options.decay_share:.0%} of the steps; dropout {options.encoder_dropout} on the "

@@ -253,8 +253,8 @@ class Seq2SeqAttentionDecoder(AttentionDecoder):
         num_hiddens: D, width of a state, the same as the encoder's.
         num_layers: GRUs on top of each other, as many as the encoder has.
         dropout: the share of embedded entries, and of entries between layers, set to zero.
-        attention_dropout: the share of attention weights set to zero. It pays the decoder for
-            looking beside the word that it needs, so there is none unless you ask.
+        attention_dropout: the share of attention weights set to zero; apart from `dropout`, so
+            that the weights of a heatmap can be trained without it.
         bridge: start from the encoder's last state, as the notes do. Without it the decoder starts
             from zeros, and what it knows of the source it has from attention alone.
 
