@@ -84,7 +84,7 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
     Returns:
         Scores of shape (B, Q, K) or (B, H, Q, K).
 
-    Source: Bahdanau et al. 2014, appendix A.1.2; d2l.ai equation 10.3.3.
+    Source: Bahdanau et al. 2014, appendix A.1.2; d2l.ai section 11.3.4.
 
     >>> additive_scores(torch.zeros(1, 1, 2), torch.tensor([[[0.0, 9.0]]]), torch.ones(2))
     tensor([[[1.0000]]])
@@ -104,13 +104,17 @@ class AdditiveAttention(nn.Module):
     their graph. Let n = B Q K h. Beside tensors of three axes, a forward pass holds n numbers, and
     so does its graph; the backward pass reaches 3 n.
 
+    Keys and values need to be finite, masked ones too. A masked value that is infinite or not a
+    number makes the output not a number; such a key leaves the output and spoils the gradients.
+    (`masked_softmax` is less strict: it takes any masked score.)
+
     Args:
         key_size: width of a key.
         query_size: width of a query.
         num_hiddens: h, how many features a query and a key have in common.
         dropout: the share of weights that training sets to zero.
 
-    Source: Bahdanau et al. 2014, appendix A.1.2; d2l.ai section 11.3.3; the notes' listing 10.3.2.
+    Source: Bahdanau et al. 2014, appendix A.1.2; d2l.ai section 11.3.4; the notes' listing 10.3.2.
 
     >>> attention = AdditiveAttention(key_size=2, query_size=3, num_hiddens=8, dropout=0)
     >>> values = torch.tensor([[[2.0], [4.0], [9.0]]])
@@ -185,13 +189,17 @@ class DotProductAttention(nn.Module):
     weights out when `attention_weights` is read: so read them before you change those inputs in
     place. They are the weights before dropout.
 
+    Keys and values need to be finite, masked ones too. One that is infinite or not a number spoils
+    output and gradients, while `attention_weights` still look right. (`masked_softmax` is less
+    strict: it takes any masked score.)
+
     Values of another width than the queries, and dropout in training, take PyTorch's plain path,
     which does hold that matrix.
 
     Args:
         dropout: the share of weights that training sets to zero.
 
-    Source: Vaswani et al. 2017, equation 1; d2l.ai section 11.3.2; the notes' listing 10.3.3.
+    Source: Vaswani et al. 2017, equation 1; d2l.ai section 11.3.3; the notes' listing 10.3.3.
 
     >>> attention = DotProductAttention(dropout=0)
     >>> values = torch.tensor([[[2.0], [4.0], [9.0]]])
@@ -260,7 +268,7 @@ def _softmax_among(scores: Tensor, valid: Tensor | None) -> Tensor:
         return F.softmax(scores, dim=-1)
     # Minus infinity, and not a large number, is what no valid score can fall below. A row of
     # nothing but minus infinity would make softmax divide 0 by 0, so an empty row is filled with
-    # zeros first and emptied after: no step of the way, back or forth, is then not a number.
+    # zeros first and emptied after, so that neither a weight nor a gradient is "not a number".
     empty = ~valid.any(dim=-1, keepdim=True)  # (B, Q, 1)
     fill = torch.where(empty, 0.0, -math.inf).to(scores.dtype)  # (B, Q, 1)
     weights = F.softmax(torch.where(valid, scores, fill), dim=-1)  # (B, Q, K)

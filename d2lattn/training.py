@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from d2lattn.corpus import Batch
 
 BatchLoss = Callable[[nn.Module, Any], tuple[Tensor, int]]
+IGNORED = -100
+"""Stands for a target that does not count; no token has this number."""
 
 
 def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
@@ -50,7 +52,9 @@ def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     valid = steps < valid_lens.unsqueeze(-1)  # (T,) < (B, 1) -> (B, T)
     if not valid.any():
         raise ValueError("valid_lens holds zeros only; a mean needs at least one valid token")
-    return F.cross_entropy(logits[valid], targets[valid])  # N valid tokens: (N, V) and (N,)
+    # Targets that are marked, rather than logits that are picked: no copy of the largest tensor.
+    marked = targets.masked_fill(~valid, IGNORED)
+    return F.cross_entropy(logits.flatten(0, 1), marked.flatten(), ignore_index=IGNORED)
 
 
 def shift_right(targets: Tensor, bos: int = 1) -> Tensor:

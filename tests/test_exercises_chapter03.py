@@ -94,6 +94,8 @@ def large_number(scores, valid):
         (lambda s, v: s.masked_fill(~v, -math.inf).softmax(0), "wrong axis"),
         (lambda s, v: s.masked_fill(~v, -math.inf).softmax(1), "wrong axis"),
         (large_number, "minus infinity, not a large number"),
+        (lambda s, v: s.exp() * v / (s.exp() * v).sum(-1, keepdim=True), "valid keys vanish"),
+        (lambda s, v: s.masked_fill(~v, -1e9).softmax(-1) * v, "valid keys vanish"),
         (lambda s, v: s.masked_fill(~v, -math.inf).softmax(-1), "NaN"),
         (
             lambda s, v: s.masked_fill(~v, torch.finfo(s.dtype).min).softmax(-1),
@@ -202,6 +204,7 @@ def test_gaussian_scores_names_the_mistake(answer, hint):
     ("answer", "hint"),
     [
         (1.0, "drawn once for each vector"),
+        (1.0, "or to a deviation"),
         (0.5, "deviation of independent"),
         (-2.0, "The sign"),
         (3.0, "over many pairs"),

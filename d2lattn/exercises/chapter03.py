@@ -65,6 +65,11 @@ def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> st
     low = torch.tensor([[[-2e9, -2e9, 0.0]]])
     low_valid = torch.tensor([[[True, True, False]]])
     low_found = tensor_like(call(softmax_where, low, low_valid), low, "your weights")
+    if low_found.isnan().any() or (low_found == 0).all():
+        raise Differs(
+            "With scores of -2e9 your valid keys vanish: exp(-2e9) is 0, and so is the sum. Mask "
+            "the scores with minus infinity, then call softmax: it takes off the largest first."
+        )
     same(
         low_found,
         torch.tensor([[[0.5, 0.5, 0.0]]]),
@@ -209,8 +214,8 @@ def check_slope(measured_slope: float) -> str:
     found = number(measured_slope, "the slope")
     if 0.9 <= found <= 1.1:
         raise Differs(
-            "A slope of 1 belongs to independent entries. Is s drawn once for each vector, "
-            "and shared by its entries?"
+            "A slope of 1 belongs to independent entries, or to a deviation where the variance is "
+            "asked for. Is s drawn once for each vector, and shared by its entries?"
         )
     if 0.4 <= found <= 0.6:
         raise Differs("A slope of 1/2 belongs to the deviation of independent entries.")
