@@ -31,7 +31,7 @@ KINDS = {
     BOTH: "attention; the encoder reads both ways",
     BRIDGE: "the same, and the decoder starts from the encoder's last state instead of zeros",
 }
-LENGTHS = [(1, 5), (6, 8), (9, 11), (12, 16), (17, 20), (21, 30)]  # source tokens
+LENGTHS = [(3, 5), (6, 8), (9, 11), (12, 14), (15, 18), (19, 21), (22, 25)]  # source tokens
 EVALUATION_BATCH = 250
 
 
@@ -454,7 +454,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tatoeba", type=Path, help="a file of real pairs, zipped or not")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--pairs", type=int, help="to train on (default 40000; Tatoeba: all)")
+    parser.add_argument("--pairs", type=int, help="to train on (default 80000; Tatoeba: all)")
     parser.add_argument("--epochs", type=int, help="(default 4; Tatoeba: 40)")
     parser.add_argument("--dropout", type=float, help="of the decoder (default 0.2; Tatoeba: 0.3)")
     parser.add_argument("--encoder-dropout", type=float, help="(default 0; Tatoeba: 0.3)")
@@ -468,7 +468,7 @@ def main() -> None:
     options = parser.parse_args()
     real = options.tatoeba is not None
     for name, ours, theirs in (
-        ("pairs", 40_000, None),
+        ("pairs", 80_000, None),
         ("epochs", 4, 40),
         ("dropout", 0.2, 0.3),
         ("encoder_dropout", 0.0, 0.3),

@@ -12,7 +12,7 @@ from d2lattn.corpus.words import Links, links, spell_english, spell_french
 SHORTEST, LONGEST = 3, 25
 """The lengths in tokens, on either side, of everything that :func:`generate` gives."""
 
-LONGEST_IN_TRAINING = 16
+LONGEST_IN_TRAINING = 18
 """No sentence of the training set is longer, on either side; all of ``long`` are."""
 
 UNSEEN = (

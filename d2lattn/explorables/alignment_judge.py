@@ -90,7 +90,9 @@ class AlignmentJudge(Explorable):
     2003. The diagonal links each target word to the source word at the same share of the sentence;
     "uniform" is what links drawn at random score on average.
 
-    Traits, all of which can be read, set and observed:
+    Each trait can be read, set and observed.
+
+    Traits:
         sentences: 1 to 12, each a mapping or a record with source (S strings), target (T strings),
             weights (T rows of S), sure and possible (links [source place, target place]).
         sentence: the number of the one that is shown, from 0.

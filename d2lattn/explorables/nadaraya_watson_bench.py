@@ -11,7 +11,9 @@ KERNELS = ("gaussian", "boxcar", "epanechnikov", "triangular")
 class NadarayaWatsonBench(Explorable):
     """f(x) = Σᵢ α(x, xᵢ) yᵢ with α = K((x − xᵢ) / bandwidth) / Σⱼ K((x − xⱼ) / bandwidth).
 
-    Traits, all of which can be read, set and observed:
+    Each trait can be read, set and observed.
+
+    Traits:
         xs, ys: the data points, lists of n numbers; give both at once with ``set_points``.
         query: where to predict.
         bandwidth: more than 0.

@@ -16,7 +16,9 @@ class SaturationLab(Explorable):
     shown. 256 more pairs make the histogram, whose variance stands beside d (or 1) / temperature².
     The size of the Jacobian J = diag(α) − α αᵀ is its Frobenius norm.
 
-    Traits, all of which can be read, set and observed:
+    Each trait can be read, set and observed.
+
+    Traits:
         width: d, from 2 to 512.
         scaled: divide by √d or not.
         temperature: divides all scores, 0.125 to 64.

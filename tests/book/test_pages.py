@@ -89,6 +89,18 @@ def test_no_internal_link_is_broken(book, soups):
     assert sorted(set(broken)) == []
 
 
+def test_interactive_figures_keep_a_page_light(soups):
+    weights = {
+        name: sum(
+            len(str(element).encode())
+            for element in soup.select("article .d2lx, article style, article script")
+        )
+        for name, soup in soups.items()
+    }
+    assert any(weight > 20_000 for weight in weights.values())
+    assert {name: weight for name, weight in weights.items() if weight > 100_000} == {}
+
+
 def test_every_notebook_page_offers_binder(soups):
     for name, soup in soups.items():
         if not name.startswith("chapters/"):
