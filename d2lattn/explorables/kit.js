@@ -521,6 +521,11 @@ export function plot({ label, height, xLabel, yLabel, onresize, pad = 44 }) {
 // Returns { place(x, y, words, [low, high]) }: where it is, how that is said, the range of x.
 export function draggable(axes, element, { label, step, onmove }) {
   let [x, y] = [0, 0];
+  // Presses may come faster than frames: each starts where the last one went.
+  const go = (...to) => {
+    [x, y] = to;
+    onmove(x, y);
+  };
   attr(element, { tabindex: 0, role: "slider", "aria-label": label, class: "d2lx-handle" });
   element.addEventListener("keydown", (event) => {
     const signs = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
@@ -531,7 +536,7 @@ export function draggable(axes, element, { label, step, onmove }) {
     const many = event.shiftKey ? 10 : 1;
     const [dx, dy] = step();
     // Where one direction is fixed, all four arrows move along the other.
-    onmove(x + many * dx * (dy ? sign[0] : sign[0] || sign[1]), y + many * dy * (dx ? sign[1] : sign[0] || sign[1]));
+    go(x + many * dx * (dy ? sign[0] : sign[0] || sign[1]), y + many * dy * (dx ? sign[1] : sign[0] || sign[1]));
   });
   element.addEventListener("pointerdown", (event) => {
     element.setPointerCapture(event.pointerId);
@@ -543,7 +548,7 @@ export function draggable(axes, element, { label, step, onmove }) {
     const area = axes.svg.getBoundingClientRect();
     const to = [axes.unX(event.clientX - area.left), axes.unY(event.clientY - area.top)];
     const [dx, dy] = step();
-    onmove(dx ? to[0] : x, dy ? to[1] : y);
+    go(dx ? to[0] : x, dy ? to[1] : y);
   });
   const place = (nextX, nextY, words, limits) => {
     [x, y] = [nextX, nextY];
