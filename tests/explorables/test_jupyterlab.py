@@ -23,6 +23,7 @@ PLAYED = [
     ("01-attention-cues", "Cue mixer", "How strongly the query speaks"),
     ("02-nadaraya-watson", "Nadaraya-Watson bench", "Bandwidth h"),
     ("03-scoring-functions", "Saturation lab", "Width d"),
+    ("04-bahdanau", "Alignment judge", "Shift of links"),
 ]
 
 # The live figure is itself the widget; the static one stands inside its words' element.
@@ -162,7 +163,10 @@ def test_chapter_runs_and_its_explorable_is_live(open_notebook, chapter, title, 
     page = open_notebook(f"{chapter}.ipynb")
     assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
     _run_all(page)
-    for _ in range(60):
+    status = page.locator("#jp-main-statusbar")
+    status.get_by_text("| Busy").wait_for(timeout=30_000)
+    status.get_by_text("| Idle").wait_for(timeout=400_000)  # chapter 4 trains three translators
+    for _ in range(100):
         # Cells far from the window are drawn only when they come near it.
         page.evaluate("document.querySelector('.jp-WindowedPanel-outer')?.scrollBy(0, 700)")
         page.wait_for_timeout(500)
