@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from measure import median_times, peak_memory
+from measure import median_times, peak_memory, processor
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -154,17 +154,6 @@ def page(seconds: float):
     )
     yield ""
     yield from additive_table(32, seconds)
-
-
-def processor() -> str:
-    """Name the processor, where the system tells."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
-"""How the benchmarks measure: time in turn, and memory as PyTorch's allocator counts it."""
+"""How the benchmarks measure: time in turn, memory by the allocator, and on which processor."""
 
 import json
 import os
+import platform
 import statistics
 import tempfile
 import time
@@ -53,3 +54,14 @@ def peak_memory(function: Callable[[], object]) -> int:
         return 0
     before = moments[0]["Total Allocated"] - moments[0]["Bytes"]
     return max(moment["Total Allocated"] for moment in moments) - before
+
+
+def processor() -> str:
+    """Name the processor, where the system tells."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

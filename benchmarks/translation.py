@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from measure import median_times, peak_memory
+from measure import median_times, peak_memory, processor
 
 import d2lattn as d2l
 from d2lattn.corpus import Pair, Vocabulary, batches, load_corpus
@@ -436,17 +436,6 @@ def process_peak() -> int:
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
-
-
-def processor() -> str:
-    """Name the processor, where the system tells."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def main() -> None:
