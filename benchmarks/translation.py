@@ -149,7 +149,7 @@ def spread(values: Sequence[float], digits: int = 1) -> str:
     mean = f"{statistics.mean(values):.{digits}f}"
     if len(values) == 1:
         return mean
-    return f"{mean} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+    return f"{mean} ({min(values):.{digits}f}–{max(values):.{digits}f})"
 
 
 def row(*cells: object) -> str:
