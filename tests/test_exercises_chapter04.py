@@ -144,6 +144,7 @@ def harmonic(found, sure, possible):
     [
         (lambda a, s, p: 1 - error_rate(a, s, p), "subtract it from 1"),
         (lambda a, s, p: 1 - 2 * len(a & s) / (len(a) + len(s)), "1 - F1 with sure links alone"),
+        (lambda a, s, p: 1 - 2 * len(a & p) / (len(a) + len(s)), "Both of your intersections"),
         (lambda a, s, p: error_rate(a, s, p - s), "counts in |A ∩ S| and again"),
         (lambda a, s, p: 1 - len(a & s) / len(a), "by sure links"),
         (lambda a, s, p: 1 - len(a & p) / len(a), "1 - precision alone"),

@@ -46,6 +46,11 @@ def check_error_rate(
             "one of the two intersections is with P.",
         ),
         (
+            1 - 2 * in_p / (a + s),
+            "Both of your intersections are with P. The first one asks which sure links were "
+            "found: it is with S.",
+        ),
+        (
             1 - (in_s + in_p - in_s) / (a + s),
             "A sure link is possible, too: it counts in |A ∩ S| and again in |A ∩ P|.",
         ),
