@@ -4,9 +4,9 @@ python benchmarks/explorables.py prints the table; with --write it also goes to
 reference/benchmarks/explorables.md, the section of the benchmarks page.
 
 What is timed: a slider's input event (where a figure has points and no sliders, an arrow key on a
-point) and what it calls, then the frame in which the figure is
-drawn again, from its start until after style, layout and paint. The wait for the next frame to
-begin, up to 16.7 ms on most screens, belongs to the screen and is left out.
+point) and what it calls, then the frame in which the figure is drawn again, from its start until
+after style, layout and paint. The wait for the next frame to begin, up to 16.7 ms on most screens,
+belongs to the screen and is left out.
 """
 
 import argparse
