@@ -26,6 +26,7 @@ from d2lattn.kernels import (
     others,
     triangular,
 )
+from d2lattn.masks import sequence_mask
 from d2lattn.metrics import (
     AlignmentScores,
     CorpusScore,
@@ -44,7 +45,6 @@ from d2lattn.scoring import (
     DotProductAttention,
     additive_scores,
     masked_softmax,
-    sequence_mask,
 )
 from d2lattn.seq2seq import (
     AttentionDecoder,

@@ -10,36 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
-
-
-def sequence_mask(X: Tensor, valid_len: Tensor, value: float = 0) -> Tensor:
-    """Put `value` in place of everything after the valid length of each sequence.
-
-    Args:
-        X: sequences, shape (N, K) or (N, K, ...). It is not changed.
-        valid_len: how many steps of each sequence count, integers from 0 to K, shape (N,).
-        value: what the other steps hold afterwards.
-
-    Returns:
-        A new tensor of the shape and type of `X`.
-
-    Raises:
-        ValueError: a shape, a type or a length does not fit.
-
-    Source: d2l.ai section 9.7.2; the notes use it in listing 10.3.1.
-
-    >>> sequence_mask(torch.tensor([[1, 2, 3], [4, 5, 6]]), torch.tensor([1, 2]))
-    tensor([[1, 0, 0],
-            [4, 5, 0]])
-    """
-    if X.dim() < 2:
-        raise ValueError(f"X has shape {tuple(X.shape)}; it needs (N, K) or (N, K, ...)")
-    num_sequences, num_steps = X.shape[:2]
-    _check_lengths("valid_len", valid_len, [("(N,)", (num_sequences,))], num_steps)
-    valid = torch.arange(num_steps, device=X.device) < valid_len.unsqueeze(-1)  # (N, K)
-    valid = valid.reshape(valid.shape + (1,) * (X.dim() - 2))  # (N, K) -> (N, K, 1, ...)
-    return X.masked_fill(~valid, value)
+from d2lattn.masks import length_mask
 
 
 def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
@@ -278,42 +249,7 @@ def _softmax_among(scores: Tensor, valid: Tensor | None) -> Tensor:
 def _valid_keys(
     valid_lens: Tensor | None, scores_shape: torch.Size, device: torch.device
 ) -> Tensor | None:
-    """Say which keys are valid, as booleans that broadcast to scores of shape (B, ..., Q, K)."""
-    if valid_lens is None:
-        return None
-    num_keys, has_queries = scores_shape[-1], len(scores_shape) > 2
-    allowed = [("(B,)", (scores_shape[0],))]
-    if has_queries:
-        allowed.append(("(B, Q)", (scores_shape[0], scores_shape[-2])))
-    _check_lengths("valid_lens", valid_lens, allowed, num_keys)
-    valid = torch.arange(num_keys, device=device) < valid_lens.unsqueeze(-1)  # (B, K) or (B, Q, K)
-    if has_queries and valid_lens.dim() == 1:
-        valid = valid.unsqueeze(1)  # (B, K) -> (B, 1, K)
-    if len(scores_shape) == 4:
-        valid = valid.unsqueeze(1)  # (B, Q, K) -> (B, 1, Q, K)
-    return valid
-
-
-def _check_lengths(
-    name: str, lengths: Tensor, allowed: list[tuple[str, tuple[int, ...]]], num_keys: int
-) -> None:
-    if not isinstance(lengths, Tensor):
-        raise ValueError(f"{name} is a {type(lengths).__name__}; it needs to be an integer tensor")
-    if lengths.dtype not in _INTEGERS:
-        raise ValueError(f"{name} has type {lengths.dtype}; lengths need to be integers")
-    if lengths.shape not in [shape for _, shape in allowed]:
-        needed = " or ".join(f"{axes} = {shape}" for axes, shape in allowed)
-        raise ValueError(f"{name} has shape {tuple(lengths.shape)}; it needs {needed}")
-    if lengths.numel() == 0:
-        return
-    shortest, longest = (int(length) for length in lengths.aminmax())
-    if shortest < 0:
-        raise ValueError(f"{name} holds {shortest}; a length needs to be 0 or more")
-    if longest > num_keys:
-        raise ValueError(
-            f"{name} holds {longest}, but there are {num_keys} keys; "
-            f"a length needs to be {num_keys} or less"
-        )
+    return None if valid_lens is None else length_mask(valid_lens, scores_shape)
 
 
 def _check_width(name: str, tensor: Tensor, size: str, width: int) -> None:

@@ -1,0 +1,79 @@
+"""What a valid length means: so many steps of a sequence count, from the first on.
+
+The rest is padding. Lengths are checked here and turned into a boolean mask, true where a step
+counts; whatever comes after takes the mask.
+"""
+
+import torch
+from torch import Tensor
+
+from d2lattn.checks import check_integers, check_range, wrong
+
+
+def length_mask(valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_lens") -> Tensor:
+    """Say which steps are valid, as booleans that broadcast to `shape`.
+
+    >>> length_mask(torch.tensor([1, 2]), (2, 3))
+    tensor([[ True, False, False],
+            [ True,  True, False]])
+
+    Args:
+        valid_lens: integers from 0 to K, shape (B,), or (B, Q) if each query has its own.
+        shape: of what is masked: (B, K), scores (B, Q, K) or scores with heads (B, H, Q, K).
+        name: what an error calls the lengths.
+
+    Returns:
+        A mask of as many axes as `shape`; queries and heads that share a length have size 1.
+
+    Raises:
+        TypeError: the lengths are not a tensor of integers.
+        ValueError: their shape does not fit, or one is below 0 or above K.
+    """
+    check_lengths(valid_lens, shape, name)
+    steps = torch.arange(shape[-1], device=valid_lens.device)
+    mask = steps < valid_lens.unsqueeze(-1)  # (K,) < (B, 1) or (B, Q, 1) -> (B, K) or (B, Q, K)
+    ones = (1,) * (len(shape) - mask.dim())
+    return mask.reshape(shape[:1] + ones + mask.shape[1:])  # (B, K) -> (B, 1, 1, K)
+
+
+def check_lengths(
+    valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_lens", shortest: int = 0
+) -> None:
+    """Raise what `length_mask` raises, and a ValueError for a length below `shortest`."""
+    check_integers(name, valid_lens)
+    allowed = {"(B,)": shape[:1]}
+    if len(shape) > 2:
+        allowed["(B, Q)"] = (shape[0], shape[-2])
+    if valid_lens.shape not in allowed.values():
+        needs = " or ".join(f"{axes} = {tuple(sizes)}" for axes, sizes in allowed.items())
+        raise wrong(ValueError, name, valid_lens, needs)
+    check_range(name, valid_lens, shortest, shape[-1])
+
+
+def sequence_mask(X: Tensor, valid_len: Tensor, value: float = 0) -> Tensor:
+    """Put `value` in place of everything after the valid length of each sequence.
+
+    >>> sequence_mask(torch.tensor([[1, 2, 3], [4, 5, 6]]), torch.tensor([1, 2]))
+    tensor([[1, 0, 0],
+            [4, 5, 0]])
+
+    Args:
+        X: sequences, shape (B, K) or (B, K, ...). It is not changed.
+        valid_len: how many steps of each sequence count, integers from 0 to K, shape (B,).
+        value: what the other steps hold afterwards.
+
+    Returns:
+        A new tensor of the shape and dtype of `X`.
+
+    Raises:
+        TypeError: `X` is not a tensor, or `valid_len` not one of integers.
+        ValueError: a shape or a length does not fit.
+
+    Source: d2l.ai section 9.7.2; the notes use it in listing 10.3.1.
+    """
+    if not isinstance(X, Tensor):
+        raise wrong(TypeError, "X", X, "a tensor")
+    if X.dim() < 2:
+        raise wrong(ValueError, "X", X, "(B, K) or (B, K, ...)")
+    mask = length_mask(valid_len, X.shape[:2], "valid_len")
+    return X.masked_fill(~mask.reshape(mask.shape + (1,) * (X.dim() - 2)), value)  # (B, K, 1, ...)

@@ -1,0 +1,125 @@
+"""Lengths: what they mean, and which are refused."""
+
+import pytest
+import torch
+
+import d2lattn as d2l
+from d2lattn.masks import check_lengths, length_mask
+
+
+@pytest.mark.parametrize(
+    ("lens", "shape", "mask"),
+    [
+        ([0, 2], (2, 3), [[0, 0, 0], [1, 1, 0]]),
+        ([1, 3], (2, 5, 3), [[[1, 0, 0]], [[1, 1, 1]]]),
+        ([1, 3], (2, 4, 5, 3), [[[[1, 0, 0]]], [[[1, 1, 1]]]]),
+        ([[1, 2], [0, 3]], (2, 2, 3), [[[1, 0, 0], [1, 1, 0]], [[0, 0, 0], [1, 1, 1]]]),
+        ([[1, 2]], (1, 4, 2, 3), [[[[1, 0, 0], [1, 1, 0]]]]),
+    ],
+)
+def test_a_mask_is_true_where_a_step_counts(lens, shape, mask):
+    found = length_mask(torch.tensor(lens), shape)
+    assert found.dtype == torch.bool
+    assert found.int().tolist() == mask
+    assert torch.broadcast_shapes(found.shape, shape) == shape
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8])
+def test_any_integers_are_lengths(dtype):
+    mask = length_mask(torch.tensor([1, 200 % 128], dtype=dtype), (2, 300))
+    assert mask.sum(-1).tolist() == [1, 72]
+
+
+def test_no_sequence_and_no_step_are_no_error():
+    assert length_mask(torch.zeros(0, dtype=torch.int64), (0, 3)).shape == (0, 3)
+    assert length_mask(torch.zeros(2, dtype=torch.int64), (2, 5, 0)).shape == (2, 1, 0)
+
+
+WRONG = [
+    ([0, 4], (2, 3), ValueError, r"valid_lens\[1\] is 4; it needs to be from 0 to 3"),
+    ([-1, 2], (2, 3), ValueError, r"valid_lens\[0\] is -1; it needs to be from 0 to 3"),
+    (
+        [[0, 9], [1, 1]],
+        (2, 2, 3),
+        ValueError,
+        r"valid_lens\[0, 1\] is 9; it needs to be from 0 to 3",
+    ),
+    (1, (2, 3), ValueError, r"valid_lens has shape \(\); it needs \(B,\) = \(2,\)"),
+    ([1, 2, 3], (2, 3), ValueError, r"valid_lens has shape \(3,\); it needs \(B,\) = \(2,\)"),
+    ([[1, 2], [1, 2]], (2, 3), ValueError, r"valid_lens has .* it needs \(B,\) = \(2,\)"),
+    (
+        [[1], [2]],
+        (2, 7, 5, 3),
+        ValueError,
+        r"valid_lens has shape \(2, 1\); it needs \(B,\) = \(2,\) or \(B, Q\) = \(2, 5\)",
+    ),
+    ([1.0, 2.0], (2, 3), TypeError, "valid_lens has dtype torch.float32; it needs a tensor of int"),
+    ([True, False], (2, 3), TypeError, "valid_lens has dtype torch.bool; it needs a tensor of int"),
+    ([1j, 2], (2, 3), TypeError, "valid_lens has dtype torch.complex64; it needs a tensor of int"),
+]
+
+
+@pytest.mark.parametrize(("lens", "shape", "error", "message"), WRONG)
+def test_lengths_that_cannot_be_right_are_named(lens, shape, error, message):
+    for check in (length_mask, check_lengths):
+        with pytest.raises(error, match="^" + message):
+            check(torch.tensor(lens), shape)
+    with pytest.raises(error, match=message.replace("valid_lens", "^target_lens")):
+        length_mask(torch.tensor(lens), shape, "target_lens")
+
+
+def test_a_list_is_no_tensor_of_lengths():
+    with pytest.raises(TypeError, match=r"^valid_lens has type list; it needs a tensor of int"):
+        length_mask([1, 2], (2, 3))
+
+
+def test_the_shortest_length_allowed_is_zero_unless_said():
+    check_lengths(torch.tensor([0, 3]), (2, 3))
+    check_lengths(torch.tensor([1, 3]), (2, 3), shortest=1)
+    with pytest.raises(ValueError, match=r"^lens\[1\] is 0; it needs to be from 1 to 3$"):
+        check_lengths(torch.tensor([3, 0]), (2, 3), "lens", shortest=1)
+
+
+# sequence_mask -----------------------------------------------------------------------------------
+
+
+def test_sequence_mask_replaces_what_comes_after_the_length():
+    X = torch.tensor([[1, 2, 3], [4, 5, 6]])
+    masked = d2l.sequence_mask(X, torch.tensor([1, 2]))
+    assert masked.tolist() == [[1, 0, 0], [4, 5, 0]]
+    assert X.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert masked.dtype == X.dtype
+
+
+def test_sequence_mask_takes_more_axes_and_another_value():
+    masked = d2l.sequence_mask(torch.ones(2, 3, 4, 5), torch.tensor([0, 3]), value=-1)
+    assert (masked[0] == -1).all()
+    assert (masked[1] == 1).all()
+    assert masked.shape == (2, 3, 4, 5)
+
+
+def test_sequence_mask_lets_no_gradient_through_what_it_hides():
+    X = torch.ones(2, 3, requires_grad=True)
+    d2l.sequence_mask(X, torch.tensor([1, 2]), value=7).sum().backward()
+    assert X.grad.tolist() == [[1, 0, 0], [1, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("X", "valid_len", "error", "message"),
+    [
+        (torch.ones(3), [1], ValueError, r"X has shape \(3,\); it needs \(B, K\) or \(B, K, .*\)$"),
+        (torch.ones(2, 3), [1], ValueError, r"valid_len has shape \(1,\); it needs \(B,\) = \(2,"),
+        (torch.ones(2, 3), [[1, 1]], ValueError, r"valid_len has shape \(1, 2\); it needs \(B,\)"),
+        (
+            torch.ones(2, 3, 1),
+            [1, 4],
+            ValueError,
+            r"valid_len\[1\] is 4; it needs to be from 0",
+        ),
+        (torch.ones(2, 3), [1.0, 3.0], TypeError, "valid_len has dtype torch.float32"),
+        ([[1.0, 2.0]], [1], TypeError, "X has type list; it needs a tensor$"),
+    ],
+)
+def test_sequence_mask_says_what_does_not_fit(X, valid_len, error, message):
+    with pytest.raises(error, match="^" + message):
+        d2l.sequence_mask(X, torch.tensor(valid_len))
