@@ -4,6 +4,7 @@ import copy
 import json
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import nbformat
@@ -11,12 +12,29 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+sys.path.insert(0, str(ROOT / "scripts"))
+honest_time = import_module("honest_time")
+run_notebooks = import_module("run_notebooks")
+sys.path.pop(0)
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
 
 
-@pytest.fixture(params=CHAPTERS, ids=lambda path: path.stem)
-def notebook(request):
-    return nbformat.read(request.param, as_version=4)
+def layer(path: Path) -> str | None:
+    """Walk, workshop or deeper; None for a chapter that has not been given its layers yet."""
+    _, name = path.stem.split("-", 1)
+    if name.startswith(("workshop", "deeper")):
+        return name.split("-")[0]
+    return None if '"## Exercises' in path.read_text(encoding="utf-8") else "walk"
+
+
+def each(*layers: str):
+    """Run a test for every notebook of these layers, or of all."""
+    paths = [path for path in CHAPTERS if not layers or layer(path) in layers]
+    return pytest.mark.parametrize("path", paths, ids=lambda path: path.stem)
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
 
 
 def code_cells(notebook) -> list:
@@ -27,7 +45,9 @@ def test_there_are_chapters():
     assert CHAPTERS
 
 
-def test_every_cell_was_run_in_order_and_none_failed(notebook):
+@each()
+def test_every_cell_was_run_in_order_and_none_failed(path):
+    notebook = read(path)
     cells = code_cells(notebook)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
     for cell in cells:
@@ -35,7 +55,9 @@ def test_every_cell_was_run_in_order_and_none_failed(notebook):
         assert not [o for o in cell.outputs if o.get("name") == "stderr"], cell.source
 
 
-def test_few_outputs_are_ignored_and_a_claim_follows_each(notebook):
+@each()
+def test_few_outputs_are_ignored_and_a_claim_follows_each(path):
+    notebook = read(path)
     cells = code_cells(notebook)
     ignored = [i for i, c in enumerate(cells) if IGNORED & set(c.metadata.get("tags", []))]
     assert len(ignored) <= 0.2 * len(cells)
@@ -45,7 +67,9 @@ def test_few_outputs_are_ignored_and_a_claim_follows_each(notebook):
         assert any("assert " in cell.source for cell in following), cells[i].source
 
 
-def test_every_figure_says_what_it_shows(notebook):
+@each()
+def test_every_figure_says_what_it_shows(path):
+    notebook = read(path)
     for cell in code_cells(notebook):
         kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
         if kinds & {"image/png", "image/svg+xml"}:
@@ -53,10 +77,43 @@ def test_every_figure_says_what_it_shows(notebook):
             assert len(alt.split()) >= 6, f"{alt!r} for\n{cell.source}"
 
 
-def test_a_chapter_keeps_the_contract(notebook):
+@each("walk")
+def test_a_walk_can_be_finished(path):
+    notebook = read(path)
+    spent = honest_time.cost(notebook)
+    assert spent.words <= 2000
+    assert spent.code_lines <= 120
+    assert spent.longest_listing <= 15
+    assert spent.visible_assertions <= 5
+    assert spent.minutes <= 45
     text = "\n".join(cell.source for cell in notebook.cells)
-    for part in ("You will be able to", "You need first", "Take-away", ":::{dropdown}"):
+    for part in ("You will be able to", "You need", "To take away", "workshop", "Predict"):
         assert part in text, f"no {part!r}"
+
+
+@each("deeper")
+def test_a_deeper_page_stays_with_its_question(path):
+    notebook = read(path)
+    assert honest_time.cost(notebook).words <= 1200
+
+
+@each("walk", "workshop", "deeper")
+def test_the_header_says_how_long_it_takes(path):
+    notebook = read(path)
+    assert honest_time.said(notebook) == honest_time.cost(notebook).minutes
+
+
+@each("walk", "workshop", "deeper")
+def test_lines_of_code_fit_the_column(path):
+    notebook = read(path)
+    for cell in code_cells(notebook):
+        for line in cell.source.splitlines():
+            assert len(line) <= 79, line
+
+
+@each("workshop")
+def test_a_workshop_gives_and_checks_its_solutions(path):
+    notebook = read(path)
     checks = {
         cell.source for cell in code_cells(notebook) if re.search(r"\bcheck_\w+\(", cell.source)
     }
@@ -68,9 +125,6 @@ def test_a_chapter_keeps_the_contract(notebook):
         assert cell.metadata.get("jupyter", {}).get("source_hidden") is True
         assert "assert " in cell.source
         assert "✓ Exercise" in json.dumps(cell.outputs, ensure_ascii=False)
-
-
-def test_unattempted_exercises_say_so_and_stop_nothing(notebook):
     said = [
         output["data"]["text/plain"]
         for cell in code_cells(notebook)
@@ -78,15 +132,14 @@ def test_unattempted_exercises_say_so_and_stop_nothing(notebook):
         if "not attempted yet" in str(output.get("data", {}).get("text/plain", ""))
     ]
     assert len(said) >= 4
+    text = "\n".join(cell.source for cell in notebook.cells)
+    assert text.count("## Exercise") == len(honest_time.EXERCISE.findall(text))
 
 
-def test_a_second_tidying_changes_nothing(notebook):
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        from run_notebooks import tidy
-    finally:
-        sys.path.pop(0)
+@each()
+def test_a_second_tidying_changes_nothing(path):
+    notebook = read(path)
     again = copy.deepcopy(notebook)
-    tidy(again)
+    run_notebooks.tidy(again)
     assert again == notebook
     nbformat.validate(notebook)

@@ -1,0 +1,89 @@
+"""The thread: one sentence pair that goes through every chapter, and what each makes of it.
+
+*the happy cow* becomes *la vache heureuse*. Before it writes a French word, a translator asks the
+English words; each chapter answers by its own kind of attention.
+"""
+
+import torch
+from torch import Tensor
+
+from d2lattn.plotting import show_heatmaps
+
+ENGLISH = ("the", "happy", "cow")
+FRENCH = ("la", "vache", "heureuse")
+FEATURES = ("article", "noun", "adjective")
+
+KEYS = torch.tensor([[2.0, 0.0, 0.0], [0.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
+"""What each English word is, (K, D)."""
+
+QUERIES = torch.tensor([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
+"""What each French word asks for, (Q, D): its own kind of word, and one more beside."""
+
+LEARNED: dict[str, list[list[float]]] = {}
+"""What trained models gave, by the label of their row; the chapter that trains one checks it."""
+
+
+def by_match() -> Tensor:
+    """Chapter 1: softmax(QKᵀ), the dot product of what is asked for and what is there.
+
+    >>> [round(weight, 3) for weight in by_match()[1].tolist()]
+    [0.016, 0.117, 0.867]
+    """
+    return (QUERIES @ KEYS.T).softmax(dim=-1)  # (Q, D) x (D, K) -> (Q, K)
+
+
+def by_distance(bandwidth: float) -> Tensor:
+    """Chapter 2: a Gaussian of the distance; at bandwidth 1 it is chapter 1's, for equal norms.
+
+    >>> bool(torch.allclose(by_distance(1.0), by_match()))
+    True
+    """
+    distances = torch.cdist(QUERIES, KEYS)  # (Q, D), (K, D) -> (Q, K)
+    return (-(distances**2) / (2 * bandwidth**2)).softmax(dim=-1)
+
+
+def by_wide_match(scaled: bool, width: int = 64) -> Tensor:
+    """Chapter 3: the same vectors, hidden among entries that mean nothing, up to `width`."""
+    generator = torch.Generator().manual_seed(3)
+    noise = torch.randn(2, 3, width - len(FEATURES), generator=generator)
+    queries = torch.cat((QUERIES, noise[0]), dim=1)  # (Q, width)
+    keys = torch.cat((KEYS, noise[1]), dim=1)  # (K, width)
+    scores = queries @ keys.T  # (Q, width) x (width, K) -> (Q, K)
+    return (scores / width**0.5 if scaled else scores).softmax(dim=-1)
+
+
+def rows() -> dict[str, Tensor]:
+    """Every chapter's weights, (Q, K), by the label of its row in the strip."""
+    found = {
+        "1 match": by_match(),
+        "2 bandwidth 2": by_distance(2.0),
+        "3 width 64": by_wide_match(scaled=False),
+        "3 scaled": by_wide_match(scaled=True),
+    }
+    return found | {label: torch.tensor(weights) for label, weights in LEARNED.items()}
+
+
+def show(upto: int) -> None:
+    """Draw the strip: a panel a French word, a row for each chapter so far, a column a key.
+
+    Args:
+        upto: the last chapter whose rows are drawn.
+
+    Raises:
+        ValueError: there is no row for that chapter yet.
+    """
+    found = rows()
+    labels = [label for label in found if int(label.split()[0].rstrip("b")) <= upto]
+    if not any(label.startswith(str(upto)) for label in labels):
+        raise ValueError(f"upto is {upto}; there are rows for {', '.join(found)}")
+    panels = torch.stack([found[label] for label in labels], dim=1)  # (Q, R, K): one a French word
+    show_heatmaps(
+        panels[None],
+        xlabel="",
+        ylabel="",
+        titles=FRENCH,
+        figsize=(5.2, 1.3 + 0.36 * len(labels)),
+        row_labels=labels,
+        column_labels=ENGLISH,
+        annotate=True,
+    )

@@ -1,0 +1,96 @@
+"""The minutes in a header come from what the page shows."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+honest_time = import_module("honest_time")
+sys.path.pop(0)
+
+
+def minutes(*cells) -> int:
+    return honest_time.cost(new_notebook(cells=list(cells))).minutes
+
+
+def code(source="x = 1", tags=(), **data):
+    outputs = [new_output("display_data", data={k.replace("_", "/"): v for k, v in data.items()})]
+    return new_code_cell(source, metadata={"tags": list(tags)}, outputs=outputs if data else [])
+
+
+def test_150_words_take_a_minute_and_the_next_one_begins_another():
+    assert minutes(new_markdown_cell("word " * 150)) == 1
+    assert minutes(new_markdown_cell("word " * 151)) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```python\\n" + "word " * 200 + "\\n```",
+        "$$\\n" + "word " * 200 + "\\n$$",
+        "(" + "word" * 200 + ")=",
+        "[](" + "word/" * 200 + ")",
+    ],
+)
+def test_code_formulas_labels_and_addresses_are_no_words(text):
+    text = text.replace("\\n", "\n")
+    assert honest_time.cost(new_notebook(cells=[new_markdown_cell(text)])).words <= 1
+
+
+def test_a_folded_answer_is_read_and_a_prediction_thought_about():
+    folded = new_markdown_cell(":::{dropdown} Predict: what comes?\n" + "word " * 73 + "\n:::")
+    found = honest_time.cost(new_notebook(cells=[folded]))
+    assert (found.words, found.predictions, found.minutes) == (76, 1, 2)
+
+
+def test_seven_lines_of_code_or_output_take_a_minute():
+    assert minutes(code("\n".join(["x = 1"] * 7))) == 1
+    assert minutes(code("\n".join(["x = 1"] * 7), text_plain="1")) == 2
+    stream = new_output("stream", name="stdout", text="1\n" * 8)
+    assert minutes(new_code_cell("", outputs=[stream])) == 2
+
+
+@pytest.mark.parametrize(
+    ("tags", "lines"),
+    [([], (3, 1)), (["hide-input"], (0, 1)), (["remove-input"], (0, 1)), (["hide-output"], (3, 0))]
+    + [([tag], (0, 0)) for tag in ("hide-cell", "remove-cell")],
+)
+def test_what_the_page_hides_costs_nothing(tags, lines):
+    cell = code("assert a\nb = 1\nc = 2", tags, text_plain="one line")
+    found = honest_time.cost(new_notebook(cells=[cell]))
+    assert (found.code_lines, found.output_lines) == lines
+    assert (found.visible_assertions, found.longest_listing) == ((1, 3) if lines[0] else (0, 0))
+
+
+def test_figures_drawings_and_explorables_are_told_apart():
+    cells = [
+        code("", image_png="", text_plain="<Figure>"),
+        code("", text_html="<svg></svg>", text_plain="A drawing"),
+        code("", text_html='<div data-d2lx="a"><svg></svg></div>', text_plain="Mixer()"),
+        code("", text_markdown="```python\na\nb\n```", text_plain="a\nb"),
+    ]
+    found = honest_time.cost(new_notebook(cells=cells))
+    assert (found.figures, found.explorables) == (2, 1)
+    assert (found.code_lines, found.output_lines, found.longest_listing) == (2, 0, 2)
+    assert found.minutes == 4  # 40 s, 3 min, 2 lines
+
+
+def test_the_minutes_of_an_exercise_hold_its_code():
+    exercise = new_markdown_cell("## Exercise 1\n\n*Difficulty 2 of 3, about 8 minutes.*")
+    assert minutes(exercise, code("\n".join(["x = 1"] * 70))) == 9
+
+
+def test_writing_mends_the_header_and_nothing_else(tmp_path, capsys):
+    import nbformat
+
+    path = tmp_path / "walk.ipynb"
+    header = new_markdown_cell("# Title\n\n*About … minutes. You need nothing.*")
+    nbformat.write(new_notebook(cells=[header, new_markdown_cell("word " * 400)]), path)
+    honest_time.main(["--write", str(path)])
+    found = nbformat.read(path, as_version=4)
+    assert found.cells[0].source == "# Title\n\n*About 3 minutes. You need nothing.*"
+    assert honest_time.said(found) == honest_time.cost(found).minutes == 3
+    assert "3   40" in capsys.readouterr().out

@@ -1,0 +1,68 @@
+"""The one sentence that goes through all chapters."""
+
+import math
+
+import matplotlib
+import pytest
+import torch
+
+from d2lattn import thread
+from d2lattn.corpus.lexicon import ADJECTIVES, NOUNS
+
+matplotlib.use("agg")
+LA, VACHE, HEUREUSE = range(3)
+
+
+def test_its_words_are_the_corpus_s():
+    def lines(table):
+        return [set(line.replace("|", " ").split()) for line in table.splitlines()]
+
+    assert any({"cow", "vache"} <= line for line in lines(NOUNS))
+    assert any({"happy", "heureuse"} <= line for line in lines(ADJECTIVES))
+
+
+def test_chapter_1_by_hand():
+    total = 1 + math.exp(2) + math.exp(4)
+    by_hand = torch.tensor([1, math.exp(2), math.exp(4)]) / total  # the, happy, cow
+    torch.testing.assert_close(thread.by_match()[VACHE], by_hand)
+    # the strongest match is the word's own translation
+    assert thread.by_match().argmax(dim=1).tolist() == [0, 2, 1]
+
+
+def test_a_wider_bandwidth_smooths_and_one_changes_nothing():
+    torch.testing.assert_close(thread.by_distance(1.0), thread.by_match())
+    # cow is 1 away from vache's query, happy √5, the 3: e^(-1/8), e^(-5/8), e^(-9/8)
+    heights = torch.tensor([math.exp(-9 / 8), math.exp(-5 / 8), math.exp(-1 / 8)])
+    torch.testing.assert_close(thread.by_distance(2.0)[VACHE], heights / heights.sum())
+
+
+def test_width_saturates_and_scaling_takes_it_back():
+    wide, scaled = thread.by_wide_match(scaled=False), thread.by_wide_match(scaled=True)
+    assert (wide.amax(dim=1) > 0.85).all()
+    assert (wide.argmax(dim=1) == thread.by_match().argmax(dim=1)).tolist() == [True, False, False]
+    assert (scaled.amax(dim=1) < 0.6).all()
+    # the same scores, divided by √64
+    torch.testing.assert_close(wide, scaled.pow(8) / scaled.pow(8).sum(dim=1, keepdim=True))
+
+
+def test_every_row_shares_out_1():
+    for label, weights in thread.rows().items():
+        assert weights.shape == (3, 3), label
+        assert torch.allclose(weights.sum(dim=1), torch.ones(3), atol=0.02), label
+
+
+def test_the_strip_grows_by_chapter():
+    import matplotlib.pyplot as plt
+
+    for upto, count in ((1, 1), (2, 2), (3, 4)):
+        thread.show(upto)
+        panels = plt.gcf().axes[:3]
+        assert [panel.get_title() for panel in panels] == list(thread.FRENCH)
+        assert [label.get_text() for label in panels[0].get_xticklabels()] == list(thread.ENGLISH)
+        for word, panel in enumerate(panels):
+            drawn = torch.tensor(panel.images[0].get_array().tolist())
+            rows = list(thread.rows().values())[:count]
+            torch.testing.assert_close(drawn, torch.stack([row[word] for row in rows]))
+        plt.close()
+    with pytest.raises(ValueError, match="upto is 99; there are rows for 1 match"):
+        thread.show(99)
