@@ -2,7 +2,9 @@
 
 import math
 import re
+from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -28,11 +30,34 @@ def with_salience(query, keys, salience):
     return torch.cat([query, torch.ones(1)]), torch.cat([keys, salience[:, None]], dim=1)
 
 
+def for_four_keys(query, keys, values):
+    weights = torch.zeros(4)
+    for place in range(4):
+        weights[place] = keys[place] @ query
+    return weights.softmax(dim=0) @ values
+
+
+def first_four_keys(query, keys, values):
+    return attend(query, keys[:4], values[:4])
+
+
+def best_four_keys(query, keys, values):
+    best = (keys @ query).topk(min(4, len(keys))).indices
+    return attend(query, keys[best], values[best])
+
+
+def one_value_a_key(query, keys, values):
+    table = dict(zip(map(tuple, keys.tolist()), values, strict=True))
+    return attend(query, torch.tensor(list(table)), torch.stack(list(table.values())))
+
+
 RIGHT = [
     (chapter01.check_attend, [attend]),
     (chapter01.check_attend, [lambda q, k, v: ((k @ q).softmax(0)[:, None] * v).sum(0)]),
     (chapter01.check_query, [[-4, -4]]),
     (chapter01.check_query, [torch.tensor([-9.0, -3.0])]),
+    (chapter01.check_query, [np.array([-9.0, -3.0])]),
+    (chapter01.check_query, [(Fraction(-9, 2), -4)]),
     (chapter01.check_with_salience, [with_salience]),
     (
         chapter01.check_with_salience,  # the new place may stand first, and scales may be shared
@@ -72,6 +97,12 @@ def test_right_answers_pass(check, answers):
         (chapter01.check_attend, [lambda q, k, v: (k @ q).softmax(0)], r"shape \(4,\)"),
         (chapter01.check_attend, [lambda q, k, v: -attend(q, k, v)], "Score = q·k"),
         (chapter01.check_attend, [lambda q, k, v: k.no_such_thing], "stopped with AttributeError"),
+        (chapter01.check_attend, [for_four_keys], "With 7 keys of width 2, your function stopped"),
+        (chapter01.check_attend, [first_four_keys], "With 7 keys of width 2, your output"),
+        (chapter01.check_attend, [best_four_keys], "With 7 keys of width 2, your output"),
+        (chapter01.check_attend, [one_value_a_key], "two with the same key"),
+        (chapter01.check_query, [["-4", "-4"]], "should be a tensor"),
+        (chapter01.check_query, [b"zz"], "should be a tensor"),
         (chapter01.check_query, [[0, 0]], "average pooling: this query prefers no key"),
         (chapter01.check_query, [[3, 0]], "Key 3 has the largest weight"),
         (chapter01.check_query, [[-1, -1]], "How can 0 be the largest"),
@@ -94,9 +125,19 @@ def test_right_answers_pass(check, answers):
             [lambda q, k, s: (torch.cat([q, q.norm()[None]]), with_salience(q, k, s)[1])],
             "What must the query hold",
         ),
+        *(
+            (
+                chapter01.check_with_salience,
+                [lambda q, k, s, change=change: with_salience(q, k, change(s))],
+                "A salience below 0",
+            )
+            for change in (torch.abs, torch.relu, lambda s: s.clamp(-9, 1))
+        ),
         (chapter01.check_overtaking, [1.0, 3.0], "strength 1 and salience 2 the coffee"),
         (chapter01.check_overtaking, [2.0, 4.0], "strength 4 and salience 3 the book"),
         (chapter01.check_overtaking, ["two", 3.0], "one number"),
+        (chapter01.check_overtaking, ["2", "3"], "one number"),
+        (chapter01.check_noise, [b"1.6"], "one number"),
         (chapter01.check_noise, [1.0], "still has the smaller error"),
         (chapter01.check_noise, [2.5], "long been worse"),
         (chapter01.check_noise, [-1], "cannot be negative"),

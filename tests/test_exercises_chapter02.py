@@ -1,7 +1,9 @@
 """Chapter 2's checks: right answers pass, foreseen mistakes get their own hint, nothing raises."""
 
 import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
 
@@ -34,12 +36,52 @@ def underflowing(query, keys, bandwidth):
     return heights / heights.sum()
 
 
+def own_score(number):
+    def answer(keys, values, bandwidth):
+        scores = -(((keys.unsqueeze(1) - keys) / bandwidth) ** 2) / 2
+        return torch.softmax(scores.fill_diagonal_(number), dim=-1) @ values
+
+    return answer
+
+
+def subtracting_the_diagonal(keys, values, bandwidth):
+    predictions, weights = d2l.nadaraya_watson(keys, keys, values, bandwidth)
+    own = weights.diagonal()
+    return (predictions - own * values) / (1 - own)
+
+
+def dividing_what_is_left(keys, values, bandwidth):
+    weights = d2l.nadaraya_watson(keys, keys, values, bandwidth)[1].fill_diagonal_(0)
+    return weights @ values / weights.sum(dim=-1)
+
+
+def other_values(keys, values, bandwidth):
+    """Leave out every key that is at the query's place, so a second one there as well."""
+    scores = -(((keys.unsqueeze(1) - keys) / bandwidth) ** 2) / 2
+    return torch.softmax(scores.masked_fill(scores == 0, -INF), dim=-1) @ values
+
+
+def far_away(instead):
+    """Weights that are right near the keys."""
+
+    def answer(query, keys, bandwidth):
+        heights = torch.exp(-(((query - keys) / bandwidth) ** 2) / 2)
+        return instead(heights, heights / heights.sum())
+
+    return answer
+
+
 RIGHT = [
     (chapter02.check_gaussian_weights, weights_with(lambda d, h: -((d / h) ** 2) / 2)),
     (chapter02.check_by_hand, 22 / 7),
     (chapter02.check_by_hand, 3.14),
     (chapter02.check_left_out_predictions, masked),
     (chapter02.check_noise, (0.15, 0.24, 0.33)),
+    (chapter02.check_by_hand, Fraction(22, 7)),
+    (chapter02.check_noise, np.array([0.15, 0.24, 0.33])),
+    (chapter02.check_noise, torch.tensor([0.15, 0.24, 0.33])),
+    (chapter02.check_noise, [Fraction(15, 100), Fraction(24, 100), np.float32(0.33)]),
+    (chapter02.check_bench, np.array([0.45, 1.1])),
     (chapter02.check_better_key, 111.5),
     (chapter02.check_better_key, torch.tensor(111.51)),
     (chapter02.check_bench, (0.45, 1.1)),
@@ -54,6 +96,17 @@ WRONG = [
     (chapter02.check_gaussian_weights, weights_with(lambda d, h: -(d**2) / h / 2), "before you"),
     (chapter02.check_gaussian_weights, weights_with(lambda d, h: -((d * h) ** 2) / 2), "multiply"),
     (chapter02.check_gaussian_weights, underflowing, "NaN"),
+    (chapter02.check_gaussian_weights, far_away(lambda _, w: w.nan_to_num(0)), "any weight"),
+    (chapter02.check_gaussian_weights, far_away(lambda h, _: h / (h.sum() + 1e-9)), "any weight"),
+    (chapter02.check_gaussian_weights, far_away(lambda _, w: w.nan_to_num(99)), "Far away, too"),
+    (chapter02.check_gaussian_weights, far_away(lambda _, w: w.nan_to_num(INF)), "Far away, too"),
+    (chapter02.check_gaussian_weights, far_away(lambda _, w: w.nan_to_num(1 / 3)), "Far away, too"),
+    (
+        chapter02.check_gaussian_weights,
+        lambda q, k, h: weights_with(lambda d, h: -((d / h) ** 2) / 2)(q, k[:3], h),
+        "shape (3,); (5,) is needed",
+    ),
+    (chapter02.check_gaussian_weights, lambda q, k, h: k.sub_(q).div_(h), "argument number 2"),
     (chapter02.check_gaussian_weights, lambda q, k, h: torch.ones(3) / 3, "softmax"),
     (chapter02.check_gaussian_weights, lambda q, k, h: torch.ones(1, 3) / 3, "shape (1, 3)"),
     (chapter02.check_by_hand, 10 / 3, "triangular"),
@@ -65,6 +118,15 @@ WRONG = [
     (chapter02.check_left_out_predictions, with_own_key, "own value"),
     (chapter02.check_left_out_predictions, zeroed_diagonal, "no longer sum to 1"),
     (chapter02.check_left_out_predictions, lambda k, v, h: v, "from all the others"),
+    (chapter02.check_left_out_predictions, own_score(-100.0), "30, far from all others"),
+    (chapter02.check_left_out_predictions, own_score(-1e30), "not with a large negative number"),
+    (chapter02.check_left_out_predictions, subtracting_the_diagonal, "lost in rounding"),
+    (chapter02.check_left_out_predictions, dividing_what_is_left, "lost in rounding"),
+    (chapter02.check_left_out_predictions, other_values, "from all the others"),
+    (chapter02.check_by_hand, "3.143", "one number"),
+    (chapter02.check_noise, ("0.15", "0.24", "0.33"), "one number"),
+    (chapter02.check_noise, "abc", "three bandwidths"),
+    (chapter02.check_noise, b"abc", "three bandwidths"),
     (chapter02.check_noise, 0.3, "three bandwidths"),
     (chapter02.check_noise, (0.3, 0.2, 0.1), "shrink"),
     (chapter02.check_noise, (0.15, 0.3, 0.2), "median"),

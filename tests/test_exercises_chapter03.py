@@ -94,6 +94,14 @@ def large_number(scores, valid):
         (lambda s, v: s.masked_fill(~v, -math.inf).softmax(0), "wrong axis"),
         (lambda s, v: s.masked_fill(~v, -math.inf).softmax(1), "wrong axis"),
         (large_number, "minus infinity, not a large number"),
+        (
+            lambda s, v: softmax_where(s.where(v, torch.tensor(-1e30)), torch.ones_like(v)),
+            "With scores of -3e+38 a masked key wins",
+        ),
+        (
+            lambda s, v: s.masked_fill_(~v, -math.inf).softmax(-1).nan_to_num(0),
+            "argument number 1",
+        ),
         (lambda s, v: s.exp() * v / (s.exp() * v).sum(-1, keepdim=True), "valid keys vanish"),
         (lambda s, v: s.masked_fill(~v, -1e9).softmax(-1) * v, "valid keys vanish"),
         (lambda s, v: s.masked_fill(~v, -math.inf).softmax(-1), "NaN"),
@@ -123,6 +131,18 @@ def test_softmax_where_names_the_mistake(answer, hint):
         (lambda *a: additive_score(*a) + 1, "worked by hand"),
         (lambda *a: additive_score(*a).unsqueeze(0), "shape"),
         (lambda q, k, W_q, W_k, w: k @ W_k, "stopped with RuntimeError"),
+        (
+            lambda q, k, W_q, W_k, w: (
+                additive_score(q, k[:3], W_q, W_k, w[:4])
+                if len(k) == 3
+                else additive_score(q, k, W_q, W_k, w)
+            ),
+            "With 3 keys and other widths, your function stopped",
+        ),
+        (
+            lambda *a: torch.cat([additive_score(*a), torch.zeros(5)])[:5],
+            "With 3 keys and other widths",
+        ),
     ],
 )
 def test_additive_score_names_the_mistake(answer, hint):
@@ -157,6 +177,7 @@ def test_divisor_names_the_mistake(answer, hint):
         (lambda w, g: -softmax_backward(w, g), "sign"),
         (lambda w, g: softmax_backward(w, g) + 1, "α ∘ g"),
         (lambda w, g: g[0], "shape"),
+        (lambda w, g: softmax_backward(w, g).where(w > 1e-3, torch.tensor(0.0)), "With 64 keys"),
         (lambda w, g: with_a_matrix(w, g), "K × K matrix was built"),
     ],
 )
@@ -193,6 +214,7 @@ def with_a_matrix(weights, gradient):
         (lambda q, k, b: gaussian_scores(q, k, b).exp(), "That is the kernel"),
         (lambda q, k, b: gaussian_scores(q, k, b).softmax(-1), "before the softmax"),
         (lambda q, k, b: gaussian_scores(q, k, b) + 1, "two norms"),
+        (lambda q, k, b: gaussian_scores(q, k, 1.7), "With 32 keys"),
         (with_differences, "tensor of all differences"),
     ],
 )

@@ -1,7 +1,9 @@
 """Each check of chapter 4 passes the right answer and knows each foreseen wrong one."""
 
 import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
@@ -159,10 +161,31 @@ def harmonic(found, sure, possible):
         (lambda a, s, p: max(0.1, error_rate(a, s, p)), "When all possible links are found"),
         (lambda a, s, p: error_rate(a, s, p) if a else 0.0, "When no link is found"),
         (lambda a, s, p: error_rate(a, s, p) if a & s else 1.0, "When none of the found links"),
+        (lambda a, s, p: 1 - (len(a & s) + len(a & p)) / (len(a) + 5), "not always five"),
+        (lambda a, s, p: 1 - (len(a & s) + len(a & p)) / (len(a) + min(5, len(p))), "was expected"),
+        (lambda a, s, p: error_rate(a, s, p) + 2e-4, "0.231; 0.2308 was expected"),
+        (lambda a, s, p: str(error_rate(a, s, p)), "one number"),
+        (lambda a, s, p: error_rate(a, s, p | s.pop()), "stopped with TypeError"),
+        (lambda a, s, p: (error_rate(a, s, p), a.clear())[0], "argument number 1"),
     ],
 )
 def test_error_rate_names_the_mistake(answer, hint):
     assert_hint(chapter04.check_error_rate(answer), hint)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda a, s, p: (
+            1 - (len(set.intersection(a, s)) + len(set.intersection(a, p))) / (len(a) + len(s))
+        ),
+        lambda a, s, p: round(error_rate(a, s, p), 4),
+        lambda a, s, p: 1 - Fraction(len(a & s) + len(a & p), len(a) + len(s)),
+    ],
+)
+def test_other_right_error_rates_pass(answer):
+    verdict = chapter04.check_error_rate(answer)
+    assert verdict, verdict
 
 
 def test_error_rate_agrees_with_the_package():
@@ -180,6 +203,11 @@ def by_scores(score, weigh=None):
         return scores[:valid_len].softmax(dim=0) @ values[:valid_len]
 
     return answer
+
+
+def naive(scores, valid):
+    heights = scores.exp() * valid
+    return heights / heights.sum()
 
 
 @pytest.mark.parametrize(
@@ -212,6 +240,23 @@ def by_scores(score, weigh=None):
         (lambda *a: context(*a) + 1, "average their values"),
         (lambda *a: context(*a).unsqueeze(0), "shape (1, 2); (2,) is needed"),
         (lambda *a: context(*a[:-1], 3), "valid_len = 1"),
+        (lambda *a: torch.cat([context(*a), torch.zeros(2)])[:2], "With 8 keys"),
+        (by_scores(scores_of, naive), "exp of such scores is infinite or 0"),
+        (
+            by_scores(scores_of, lambda s, v: naive(s, v).nan_to_num(0)),
+            "exp of such scores is infinite or 0",
+        ),
+        (by_scores(scores_of, lambda s, v: naive(s - s.max(), v)), "infinite or 0"),
+        (
+            by_scores(scores_of, lambda s, v: s.masked_fill(~v, -100.0).softmax(0)),
+            "Only minus infinity",
+        ),
+        (
+            lambda q, k, v, W_q, W_k, w, n: (
+                context(q, k, v.mul_(1), W_q, W_k, w.neg_().neg_(), n) + v[n:].zero_().sum()
+            ),
+            "changes its argument number 3",
+        ),
         (lambda *a: context(*a[:-1], min(a[-1], 4)), "valid_len = 5"),
         (
             lambda q, k, *a: context(q[: k.shape[1]], k, a[0], a[1][:, : k.shape[1]], *a[2:]),
@@ -241,6 +286,12 @@ def chances_of(logits, targets):
 
 def valid_mean(numbers, valid_lens):
     return numbers[valid_places(numbers, valid_lens)].mean()
+
+
+def by_the_largest_of_all(logits, targets, lengths):
+    low = logits - logits.max()
+    of_target = low.gather(2, targets.unsqueeze(2)).squeeze(2)
+    return valid_mean(low.exp().sum(2).log() - of_target, lengths)
 
 
 def mean_of_means(logits, targets, lengths):
@@ -290,6 +341,17 @@ def leaks(logits, targets, lengths):
         (lambda x, y, n: masked_loss(x, y, n) + 1, "over valid tokens"),
         (lambda x, y, n: losses_of(x, y), "should be one number"),
         (leaks, "must not matter"),
+        (lambda x, y, n: masked_loss(x, y, n).item().hex(), "one number"),
+        (lambda x, y, n: masked_loss(x, y, n) + x.zero_().sum(), "argument number 1"),
+        (lambda x, y, n: masked_loss(x, y, n) + y.zero_().sum(), "argument number 2"),
+        (
+            lambda x, y, n: valid_mean(
+                x.exp().sum(2).log() - x.gather(2, y.unsqueeze(2)).squeeze(2), n
+            ),
+            "far from 0",
+        ),
+        (lambda x, y, n: by_the_largest_of_all(x, y, n), "far from 0"),
+        (lambda x, y, n: masked_loss(x[..., :4], y.clamp_max(3), n[:3]) / x.shape[0] * 3, "2 sent"),
         (skips_empty_rows_wrongly, "An empty sentence"),
         (lambda x, y, n: valid_mean(-chances_of(x, y).log(), n), "very unlikely token"),
         (
@@ -322,6 +384,8 @@ def test_masked_loss_as_a_float_passes():
         ((30, 900), "second number is 900"),
         (30, "pair of integers"),
         ((30, 840, 1), "pair of integers"),
+        (("30", "840"), "one number"),
+        (b"ab", "pair of integers"),
     ],
 )
 def test_projections_names_the_mistake(answer, hint):
@@ -331,6 +395,7 @@ def test_projections_names_the_mistake(answer, hint):
 def test_projections_may_come_as_a_list_or_a_tensor():
     assert chapter04.check_projections([30, 840])
     assert chapter04.check_projections(torch.tensor([30, 840]))
+    assert chapter04.check_projections(np.array([30, 840]))
 
 
 # Each side of 0.50 is worse for the first sentence; all pairs together want 0.30.

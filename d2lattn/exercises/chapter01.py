@@ -9,8 +9,8 @@ from torch import Tensor
 from d2lattn.exercises.checking import Differs, call, check, number, same, tensor_like
 
 # The three pairs that the chapter works by hand.
-KEYS = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-VALUES = torch.tensor([7.0, 14.0, 21.0])
+KEYS = torch.tensor([[0, 0], [0, 1], [1, 0]], dtype=torch.float32)
+VALUES = torch.tensor([7, 14, 21], dtype=torch.float32)
 
 
 def _agrees(found: Tensor, wanted: Tensor) -> bool:
@@ -44,6 +44,17 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     shuffled = torch.tensor([2, 0, 3, 1])
     again = tensor_like(call(attend, query, keys[shuffled], values[shuffled]), wanted, "output")
     same(again, wanted, "The order of the pairs must not matter.", "for shuffled pairs, the output")
+
+    for num_keys, width in ((7, 2), (1, 5)):
+        query = torch.randn(width, generator=generator)
+        keys = torch.randn(num_keys, width, generator=generator)
+        values = torch.randn(num_keys, 3, generator=generator)
+        keys[-1] = keys[0]  # two pairs may have the same key, and both count
+        wanted = (keys @ query).softmax(dim=0) @ values  # (K,) x (K, V) -> (V,)
+        case = f"with {num_keys} keys of width {width}"
+        found = call(attend, query, keys, values, case=case)
+        hint = "Take the sizes from the arguments; each pair counts, also two with the same key."
+        same(found, wanted, hint, f"{case}, your output")
     return "compare, normalise, sum; and the order of the pairs does not matter."
 
 
@@ -74,27 +85,41 @@ def check_with_salience(
     with_salience: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
 ) -> str:
     """A longer query and longer keys whose dot product is q·k plus the salience of the key."""
+
+    def scores_of(query: Tensor, keys: Tensor, salience: Tensor, case: str = "") -> Tensor:
+        answer = call(with_salience, query, keys, salience, case=case)
+        if not isinstance(answer, tuple | list) or len(answer) != 2:
+            raise Differs("Return two things: the longer query and the longer keys.")
+        num_keys, width = keys.shape
+        longer_query = tensor_like(answer[0], torch.zeros(width + 1), "your query")
+        longer_keys = tensor_like(answer[1], torch.zeros(num_keys, width + 1), "your keys")
+        return longer_keys @ longer_query  # (K, D + 1) x (D + 1) -> (K)
+
     generator = torch.Generator().manual_seed(13)
     query, keys = torch.randn(3, generator=generator), torch.randn(5, 3, generator=generator)
     salience = torch.rand(5, generator=generator)
-    answer = call(with_salience, query, keys, salience)
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise Differs("Return two things: the longer query and the longer keys.")
-    longer_query = tensor_like(answer[0], torch.zeros(4), "your query")
-    longer_keys = tensor_like(answer[1], torch.zeros(5, 4), "your keys")
-    scores = longer_keys @ longer_query  # (K, D + 1) x (D + 1) -> (K)
+    scores = scores_of(query, keys, salience)
     if _agrees(scores, keys @ query):
         raise Differs("The salience is lost: its number in the query is 0, so it counts for 0.")
     if _agrees(scores, keys @ query + salience.square()):
         raise Differs("The salience is squared: it belongs to the key alone.")
     same(scores, keys @ query + salience, "What must the query hold in the new place?", "score")
 
-    loud = call(with_salience, 3 * query, keys, salience)
     same(
-        torch.as_tensor(loud[1]) @ torch.as_tensor(loud[0]),
+        scores_of(3 * query, keys, salience),
         3 * (keys @ query) + salience,
         "The salience should not grow when the query speaks louder.",
         "with a query three times as strong, the score",
+    )
+
+    query, keys = torch.randn(2, generator=generator), torch.randn(4, 2, generator=generator)
+    salience = torch.tensor([-2.0, 0.0, 0.5, 7.0])
+    case = "with saliences from -2 to 7"
+    same(
+        scores_of(query, keys, salience, case),
+        keys @ query + salience,
+        "A salience below 0, which makes a thing easy to miss, or above 1 counts as it is.",
+        f"{case}, the score",
     )
     return "salience is a part of the key, and the query reads it whatever it asks."
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lattn.exercises.checking import Differs, call, check, number, same, tensor_like
+from d2lattn.exercises.checking import Differs, call, check, number, same, several, tensor_like
 from d2lattn.kernels import nadaraya_watson, others
 
 
@@ -16,8 +16,10 @@ def _near(found: Tensor, wanted: Tensor) -> bool:
 @check("2.1")
 def check_gaussian_weights(answer: Any) -> str:
     """Check ``gaussian_weights(query, keys, bandwidth)``: the weights of one query, shape (K,)."""
-    query, keys = torch.tensor(1.0), torch.tensor([0.0, 1.5, 4.0])
-    for bandwidth in (1.0, 0.5, 3.0):
+    few, more = torch.tensor([0.0, 1.5, 4.0]), torch.tensor([-3.0, 0.5, -3.0, 2.0, -1.5])
+    cases = [(1.0, few, 1.0), (1.0, few, 0.5), (1.0, few, 3.0), (-2.5, more, 2.0), (0.3, more, 0.7)]
+    for place, keys, bandwidth in cases:
+        query = torch.tensor(place)
         difference = query - keys
         score = -(difference**2) / (2 * bandwidth**2)
         wanted = torch.softmax(score, dim=0)
@@ -50,12 +52,21 @@ def check_gaussian_weights(answer: Any) -> str:
             if _near(found, mistake) and not _near(found, wanted):
                 raise Differs(hint)
         same(found, wanted, "The weights are softmax(−u²/2) with u = (query − key) / bandwidth.")
-    far = tensor_like(call(answer, torch.tensor(1000.0), keys, 1.0), keys, "the weights")
-    if far.isnan().any():
-        raise Differs(
-            "Near the keys all is right, but a query at 1000 gives NaN: every exp underflows to 0 "
-            "and 0/0 follows. torch.softmax subtracts the largest score first."
-        )
+    for place, keys, bandwidth in ((1000.0, few, 1.0), (-1000.0, more, 0.5)):
+        found = tensor_like(call(answer, torch.tensor(place), keys, bandwidth), keys, "the weights")
+        if found.isnan().any():
+            raise Differs(
+                f"Near the keys all is right, but a query at {place:g} gives NaN: every exp "
+                "underflows to 0 and 0/0 follows. torch.softmax subtracts the largest score first."
+            )
+        if (found == 0).all():
+            raise Differs(
+                f"Near the keys all is right, but a query at {place:g} gives no key any weight: "
+                "every exp underflows to 0. torch.softmax subtracts the largest score first."
+            )
+        wanted = torch.softmax(-(((place - keys) / bandwidth) ** 2) / 2, dim=0)
+        hint = "Far away, too, the weights sum to 1, and the nearest key has nearly all."
+        same(found, wanted, hint, f"for a query at {place:g}, the weight")
     return "right. These weights are softmax attention, whatever the bandwidth."
 
 
@@ -83,14 +94,19 @@ def check_by_hand(answer: Any) -> str:
     )
 
 
+def _left_out(keys: Tensor, values: Tensor, bandwidth: float) -> Tensor:
+    """Each value's prediction from all the others, (K,) and (K,) -> (K,)."""
+    predictions, _ = nadaraya_watson(keys.unsqueeze(-1), others(keys), others(values), bandwidth)
+    return predictions.squeeze(-1)  # (K, 1) -> (K,)
+
+
 @check("2.3")
 def check_left_out_predictions(answer: Any) -> str:
     """Check ``left_out_predictions(keys, values, bandwidth)``, shape (K,)."""
-    keys = torch.tensor([0.0, 0.4, 1.0, 2.5, 2.6])
-    values = torch.tensor([1.0, 3.0, -2.0, 5.0, 4.0])
-    for bandwidth in (0.5, 2.0):
-        wanted = nadaraya_watson(keys.unsqueeze(-1), others(keys), others(values), bandwidth)[0]
-        wanted = wanted.squeeze(-1)
+    few = torch.tensor([0.0, 0.4, 1.0, 2.5, 2.6]), torch.tensor([1.0, 3.0, -2.0, 5.0, 4.0])
+    twice = torch.tensor([1.0, -1.0, 1.0]), torch.tensor([2.0, 7.0, 4.0])
+    for (keys, values), bandwidth in ((few, 0.5), (few, 2.0), (twice, 1.5)):
+        wanted = _left_out(keys, values, bandwidth)
         found = tensor_like(call(answer, keys, values, bandwidth), wanted, "the predictions")
         with_own, weights = nadaraya_watson(keys, keys, values, bandwidth)
         unscaled = with_own - weights.diagonal() * values
@@ -99,9 +115,27 @@ def check_left_out_predictions(answer: Any) -> str:
         if _near(found, unscaled):
             raise Differs(
                 "The own weights are gone, but the rows no longer sum to 1. Mask the scores with "
-                "−inf before the softmax, or divide by the sum of what is left."
+                "−inf before the softmax."
             )
         same(found, wanted, "Each point is predicted from all the others, with weights that sum 1.")
+
+    # Far from all others a point's own weight is 1 in floating point, and so far off that a
+    # finite number in place of −inf is not low enough.
+    apart, far = torch.tensor([0.0, 0.4, 30.0]), torch.tensor([0.0, 1e17])
+    for keys, values in ((apart, torch.tensor([1.0, 3.0, -2.0])), (far, torch.tensor([5.0, 8.0]))):
+        case = f"with a point at {keys[-1]:g}, far from all others, the prediction"
+        wanted = _left_out(keys, values, 0.5)
+        found = tensor_like(call(answer, keys, values, 0.5), wanted, "the predictions")
+        if _near(found[-1], values[-1]):
+            raise Differs(
+                f"{case} there is its own value: its own score is low, but theirs are lower. "
+                "Mask it with −inf, and not with a large negative number."
+            )
+        hint = (
+            "What the others weigh is lost in rounding beside the own weight. Mask the scores with "
+            "−inf before the softmax, in place of taking the own weight off after it."
+        )
+        same(found, wanted, hint, case)
     return "right. A mask before the softmax is how chapter 3 hides keys, too."
 
 
@@ -112,9 +146,8 @@ TYPICAL_BANDWIDTHS = {0.25: 0.147, 0.5: 0.243, 1.0: 0.340}
 @check("2.4")
 def check_noise(answer: Any) -> str:
     """Check the experiment: typical best bandwidth at noise 0.25, 0.5 and 1.0."""
-    if not isinstance(answer, tuple | list) or len(answer) != 3:
-        raise Differs("Give three bandwidths, for noise 0.25, 0.5 and 1.0, in this order.")
-    found = [number(part, f"entry {i}") for i, part in enumerate(answer)]
+    hint = "Give three bandwidths, for noise 0.25, 0.5 and 1.0, in this order."
+    found = [number(part, f"entry {i}") for i, part in enumerate(several(answer, 3, hint))]
     if found[0] > found[1] > found[2]:
         raise Differs(
             "Your bandwidths shrink with the noise. Are they in the order 0.25, 0.5, 1.0, and are "
@@ -159,9 +192,9 @@ def check_better_key(answer: Any) -> str:
 @check("2.6")
 def check_bench(answer: Any) -> str:
     """Check the bench's best bandwidths, Gaussian then Epanechnikov, on its own twelve points."""
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise Differs("Give two bandwidths: for the Gaussian, then for the Epanechnikov kernel.")
-    gauss, epanech = number(answer[0], "the first"), number(answer[1], "the second")
+    hint = "Give two bandwidths: for the Gaussian, then for the Epanechnikov kernel."
+    first, second = several(answer, 2, hint)
+    gauss, epanech = number(first, "the first"), number(second, "the second")
     if 1.0 <= gauss <= 1.3 and 0.37 <= epanech <= 0.57:
         raise Differs("The two are in the other order: Gaussian first.")
     # Bandwidths whose leave-one-out error is within 3 % of the least.

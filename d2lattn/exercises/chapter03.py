@@ -61,21 +61,22 @@ def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> st
             raise Differs("The softmax runs along the wrong axis; the keys are the last one.")
     same(found, wanted, "Each row should be a softmax over its valid keys.", "your weights")
 
-    # Scores this low lose to any large negative number that stands for a masked score.
-    low = torch.tensor([[[-2e9, -2e9, 0.0]]])
-    low_valid = torch.tensor([[[True, True, False]]])
-    low_found = tensor_like(call(softmax_where, low, low_valid), low, "your weights")
-    if low_found.isnan().any() or (low_found == 0).all():
-        raise Differs(
-            "With scores of -2e9 your valid keys vanish: exp(-2e9) is 0, and so is the sum. Mask "
-            "the scores with minus infinity, then call softmax: it takes off the largest first."
+    # Scores this low lose to any number that stands for a masked score but infinity.
+    for low in (-2e9, -3e38):
+        scores, valid = torch.tensor([[[low, low, 0.0]]]), torch.tensor([[[True, True, False]]])
+        found = tensor_like(call(softmax_where, scores, valid), scores, "your weights")
+        if found.isnan().any() or (found == 0).all():
+            raise Differs(
+                f"With scores of {low:g} your valid keys vanish: exp({low:g}) is 0, and so is the "
+                "sum. Mask the scores with minus infinity, then call softmax: it takes off the "
+                "largest first."
+            )
+        same(
+            found,
+            torch.tensor([[[0.5, 0.5, 0.0]]]),
+            f"With scores of {low:g} a masked key wins: use minus infinity, not a large number.",
+            "your weight",
         )
-    same(
-        low_found,
-        torch.tensor([[[0.5, 0.5, 0.0]]]),
-        "With scores of -2e9 a masked key wins: use minus infinity, not a large number.",
-        "your weight",
-    )
 
     nothing = torch.zeros(1, 2, 3, dtype=torch.bool)
     nothing[0, 1, 0] = True
@@ -92,9 +93,13 @@ def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> st
 def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
     """The additive score w_v^T tanh(W_q q + W_k k) of one query with several keys."""
     generator = torch.Generator().manual_seed(32)
-    query, keys = torch.randn(3, generator=generator), torch.randn(5, 2, generator=generator)
-    W_q, W_k = torch.randn(4, 3, generator=generator), torch.randn(4, 2, generator=generator)
-    w_v = torch.randn(4, generator=generator)
+
+    def draw(num_keys: int, query_size: int, key_size: int, num_hiddens: int) -> list[Tensor]:
+        shapes = (query_size,), (num_keys, key_size)
+        shapes += (num_hiddens, query_size), (num_hiddens, key_size), (num_hiddens,)
+        return [torch.randn(shape, generator=generator) for shape in shapes]
+
+    query, keys, W_q, W_k, w_v = draw(5, 3, 2, 4)
     q, k = W_q @ query, keys @ W_k.T  # (h,), (K, k) x (k, h) -> (K, h)
     wanted = torch.tanh(q + k) @ w_v
     found = tensor_like(call(additive_score, query, keys, W_q, W_k, w_v), wanted, "your score")
@@ -108,6 +113,13 @@ def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
     if _agrees(found, torch.tanh(q) @ w_v + torch.tanh(k) @ w_v):
         raise Differs("Add the projections first, then take one tanh of the sum.")
     same(found, wanted, "Compare with the numbers worked by hand in the chapter.", "your score")
+
+    query, keys, W_q, W_k, w_v = draw(3, 2, 5, 7)
+    keys[2] = keys[0]
+    case = "with 3 keys and other widths"
+    found = call(additive_score, query, keys, W_q, W_k, w_v, case=case)
+    wanted = torch.tanh(W_q @ query + keys @ W_k.T) @ w_v  # (h,) + (K, h) -> (K, h) -> (K,)
+    same(found, wanted, "Take the sizes from the arguments.", f"{case}, your score")
     return "one hidden layer, no bias, and two widths that differ."
 
 
@@ -158,9 +170,12 @@ def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor])
         raise Differs("The sign is turned round.")
     same(found, wanted, "Write J g as α ∘ g - α (αᵀ g).", "your result")
 
-    wide = torch.full((2, 64), 1 / 64)
+    wide = (4 * torch.randn(2, 64, generator=generator)).softmax(dim=-1)
+    gradient = 10 * torch.randn(2, 64, generator=generator)
     with LargestTensor() as seen:
-        call(softmax_backward, wide, wide)
+        found = call(softmax_backward, wide, gradient)
+    wanted = wide * (gradient - (wide * gradient).sum(dim=-1, keepdim=True))
+    same(found, wanted, "Take the sizes from the arguments.", "with 64 keys, your result")
     if seen.numel >= 64 * 64:
         raise Differs("The numbers are right, but a K × K matrix was built on the way.")
     return "K numbers in, K numbers out, and no K × K matrix between."
@@ -200,9 +215,11 @@ def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Ten
         raise Differs("These are weights; stop before the softmax.")
     same(found, wanted, "Expand ‖q - k‖² into a dot product and two norms.", "your score")
 
-    wide = torch.zeros(1, 32, 32)
+    wide = torch.randn(1, 32, 32, generator=generator)
     with LargestTensor() as seen:
-        call(gaussian_scores, wide, wide, 1.0)
+        found = call(gaussian_scores, wide, wide, 3.0)
+    wanted = -torch.cdist(wide, wide).square() / (2 * 3.0**2)
+    same(found, wanted, "Take the sizes from the arguments.", "with 32 keys, your score")
     if seen.numel >= 32 * 32 * 32:
         raise Differs("The scores are right, but a tensor of all differences was built on the way.")
     return "the same scores, by a matrix product."

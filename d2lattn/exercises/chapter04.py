@@ -9,7 +9,16 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lattn.corpus.pairs import Pair
-from d2lattn.exercises.checking import Differs, call, check, number, same
+from d2lattn.exercises.checking import (
+    Differs,
+    apart,
+    call,
+    check,
+    number,
+    same,
+    several,
+    tensor_like,
+)
 from d2lattn.metrics import Link
 
 # Five sure links, four more that are possible; of eight found, four are sure and six possible.
@@ -72,21 +81,24 @@ def check_error_rate(
     for wrong, hint in mistakes:
         if _close(found, wrong):
             raise Differs(hint)
+    other = frozenset({(0, 0), (1, 2)})
     cases = [
-        ("with |A| = 8, |S| = 5, |A ∩ S| = 4 and |A ∩ P| = 6", FOUND),
-        ("when all possible links are found and no other", POSSIBLE),
-        ("when no link is found", frozenset()),
-        ("when none of the found links is sure", FOUND - SURE),
+        ("with |A| = 8, |S| = 5, |A ∩ S| = 4 and |A ∩ P| = 6", FOUND, SURE, POSSIBLE),
+        ("when all possible links are found and no other", POSSIBLE, SURE, POSSIBLE),
+        ("when no link is found", frozenset(), SURE, POSSIBLE),
+        ("when none of the found links is sure", FOUND - SURE, SURE, POSSIBLE),
+        ("with two sure links and three possible ones", FOUND, other, other | {(2, 3)}),
     ]
-    for case, links in cases:
-        rate = number(call(error_rate, links, SURE, POSSIBLE), f"your error rate {case}")
-        hits = len(links & SURE) + len(links & POSSIBLE)
-        wanted = 1 - hits / (len(links) + len(SURE))
-        if not _close(rate, wanted):
-            raise Differs(
-                f"{case[0].upper()}{case[1:]}, your error rate is {rate:.4g}; "
-                f"{wanted:.4g} was expected."
+    for case, links, sure, possible in cases:
+        rate = number(call(error_rate, links, sure, possible, case=case), f"{case}, your rate")
+        hits = len(links & sure) + len(links & possible)
+        wanted = 1 - hits / (len(links) + len(sure))
+        if abs(rate - wanted) > 1e-4:  # four digits are enough
+            counted = len(links) + len(SURE)
+            hint = " Count the sure links; there are not always five." * (
+                sure is not SURE and abs(rate - (1 - hits / counted)) < 1e-4
             )
+            raise Differs(f"{case}, your error rate is {apart(rate, wanted)}{hint}")
     return "sure links have to be found, possible ones may be."
 
 
@@ -167,7 +179,36 @@ def check_context(context: Callable[..., Tensor]) -> str:
             "The first valid_len keys count, and all of these.",
             f"with valid_len = {valid_len}, your context",
         )
+
+    other = draw(3), draw(8, 2), draw(8, 4), draw(5, 3), draw(5, 2), draw(5)
+    other[1][1] = other[1][0]  # two words with one key, and two values
+    query, keys, values, W_q, W_k, w_v = other
+    case = "with 8 keys and other widths"
+    found = call(context, *other, 6, case=case)
+    scores = torch.tanh(W_q @ query + keys @ W_k.T) @ w_v  # (H,) + (S, H) -> (S, H) -> (S,)
+    wanted = scores[:6].softmax(dim=0) @ values[:6]
+    same(found, wanted, "Take the sizes from the arguments.", f"{case}, your context")
+
+    for scale, valid_len in ((900.0, 6), (-900.0, 6), (900.0, 1), (-900.0, 1)):
+        found = call(context, *other[:5], scale * w_v, valid_len)
+        wanted = (scale * scores)[:valid_len].softmax(dim=0) @ values[:valid_len]
+        what = f"with a score of {scale * scores[0]:.0f}, your context"
+        found = tensor_like(found, wanted, what)
+        if not found.isfinite().all() or ((found == 0).all()):
+            raise Differs(
+                f"{what} is {found[0]:g}: exp of such scores is infinite or 0. torch.softmax "
+                "takes off the largest score first; so mask first, and then let it do the rest."
+            )
+        same(found, wanted, "Only minus infinity is lower than every valid score.", what)
     return "scores by a small network, a softmax over the words, an average of their values."
+
+
+def _loss(answer: object) -> float:
+    """A loss as a number; infinity for what is none, a loss of NaN most likely."""
+    try:
+        return number(answer)
+    except Differs:
+        return math.inf
 
 
 @check("4.3")
@@ -227,13 +268,23 @@ def check_masked_loss(masked_loss: Callable[[Tensor, Tensor, Tensor], Tensor]) -
     rest = losses[1:][valid[1:]].mean()
     same(fewer, rest, "An empty sentence adds no token.", "for an empty sentence, your loss")
 
+    logits = 3 * torch.randn(2, 7, 3, generator=generator)
+    targets, valid_lens = torch.randint(3, (2, 7), generator=generator), torch.tensor([4, 7])
+    losses = F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")  # (B, T)
+    wanted = losses[torch.arange(7) < valid_lens.unsqueeze(1)].mean()
+    case = "with 2 sentences of 7 tokens and 3 words"
+    found = number(call(masked_loss, logits, targets, valid_lens, case=case), f"{case}, your loss")
+    same(found, wanted, "Take the sizes from the arguments.", f"{case}, your loss")
+    # A number added to all logits of a token leaves its softmax as it is.
+    shift = torch.linspace(-900, 900, 14).reshape(2, 7, 1)
+    if not _close(_loss(call(masked_loss, logits + shift, targets, valid_lens)), wanted.item()):
+        raise Differs(
+            "All is right but for logits far from 0, whose exponentials are 0 or infinite. "
+            "log_softmax takes off each token's largest logit first."
+        )
+
     unlikely, target = torch.tensor([[[0.0, 300.0]]]), torch.zeros(1, 1, dtype=torch.int64)
-    far = call(masked_loss, unlikely, target, torch.tensor([1]))
-    try:
-        far = number(far)
-    except Differs:  # an infinite loss, most likely
-        far = math.inf
-    if not _close(far, 300.0):
+    if not _close(_loss(call(masked_loss, unlikely, target, torch.tensor([1]))), 300.0):
         raise Differs(
             "All is right but for a very unlikely token: its probability is 0 in float32, and so "
             "the logarithm fails. log_softmax does both in one safe step."
@@ -244,9 +295,8 @@ def check_masked_loss(masked_loss: Callable[[Tensor, Tensor, Tensor], Tensor]) -
 @check("4.4")
 def check_projections(answer: Sequence[int]) -> str:
     """How many keys are projected for 30 source tokens and 28 steps: once, and at every step."""
-    numbers = answer.tolist() if isinstance(answer, Tensor) else answer
-    if not isinstance(numbers, tuple | list) or len(numbers) != 2:
-        raise Differs("Give a pair of integers: (projected once, projected at every step).")
+    hint = "Give a pair of integers: (projected once, projected at every step)."
+    numbers = several(answer, 2, hint)
     once = number(numbers[0], "the first number")
     every_step = number(numbers[1], "the second number")
     hints = {

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,20 +35,26 @@ class Differs(Exception):
 def check(exercise: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]]:
     """Turn a function that returns praise, or raises :class:`Differs`, into a check.
 
-    Whatever happens inside, the reader gets a sentence and never a traceback.
+    Whatever happens inside, the reader gets a sentence and never a traceback. New tensors are in
+    single precision while a check runs, whatever the notebook has set: so an answer meets the
+    numbers that the check was written for.
     """
 
     def decorate(function: Callable[..., str]) -> Callable[..., Verdict]:
         @functools.wraps(function)
-        def checked(*answers: Any) -> Verdict:
+        def checked(*answers: Any, **named: Any) -> Verdict:
+            dtype = torch.get_default_dtype()
+            torch.set_default_dtype(torch.float32)
             try:
-                if any(unattempted(answer) for answer in answers):
+                if any(unattempted(answer) for answer in (*answers, *named.values())):
                     raise NotAttempted
-                return Verdict(exercise, True, function(*answers))
+                return Verdict(exercise, True, function(*answers, **named))
             except NotAttempted:
                 return Verdict(exercise, False, "not attempted yet.")
             except Differs as difference:
-                return Verdict(exercise, False, f"not yet. {difference}")
+                sentence = str(difference)
+                sentence = f"not yet. {sentence[:1].upper()}{sentence[1:]}"
+                return Verdict(exercise, False, sentence)
             except Exception as error:  # an answer of a kind that the check did not foresee
                 return Verdict(
                     exercise,
@@ -55,6 +62,8 @@ def check(exercise: str) -> Callable[[Callable[..., str]], Callable[..., Verdict
                     f"not yet. The check could not read this answer "
                     f"({type(error).__name__}: {error}).",
                 )
+            finally:
+                torch.set_default_dtype(dtype)
 
         return checked
 
@@ -68,24 +77,46 @@ def unattempted(answer: Any) -> bool:
     return answer is None or answer is ...
 
 
-def call(answer: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a reader's function on copies; a stub or an error in it becomes a sentence."""
+def call(answer: Callable[..., Any], *arguments: Any, case: str = "") -> Any:
+    """Call a reader's function on copies; a stub, an error or a changed argument is a sentence.
+
+    ``case`` says which call this is, such as "with 7 keys", where an answer may fail for one only.
+    """
     if not callable(answer):
         raise Differs(f"A function is needed here; this is {type(answer).__name__}.")
-    copies = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
+    who = f"{case}, your function" if case else "your function"
+    copies = [_copy(argument) for argument in arguments]
     try:
         result = answer(*copies)
     except Exception as error:
-        raise Differs(f"Your function stopped with {type(error).__name__}: {error}") from error
+        raise Differs(f"{who} stopped with {type(error).__name__}: {error}") from error
     if unattempted(result):
         raise NotAttempted
+    for place, (copy, argument) in enumerate(zip(copies, arguments, strict=True), start=1):
+        unchanged = torch.equal(copy, argument) if _is_tensor(copy) else copy == argument
+        if not unchanged:
+            raise Differs(
+                f"{who} changes its argument number {place}, which the caller may still need: "
+                "work on a new tensor or set."
+            )
     return result
 
 
+def _is_tensor(thing: Any) -> bool:
+    return isinstance(thing, torch.Tensor)
+
+
+def _copy(argument: Any) -> Any:
+    """A copy for a reader to use; of a frozen set, the set that exercises speak of."""
+    if _is_tensor(argument):
+        return argument.clone()
+    return set(argument) if isinstance(argument, AbstractSet) else argument
+
+
 def number(answer: Any, what: str = "the answer") -> float:
-    """Read one finite number from a float, an integer or a tensor of one element."""
+    """Read one finite number from a float, an integer, a fraction or a tensor of one element."""
     try:
-        value = float(answer)
+        value = _read(answer).item()
     except (TypeError, ValueError, RuntimeError):
         raise Differs(f"{what} should be one number; this is {type(answer).__name__}.") from None
     if value != value or value in (float("inf"), float("-inf")):
@@ -93,10 +124,20 @@ def number(answer: Any, what: str = "the answer") -> float:
     return value
 
 
+def several(answer: Any, count: int, hint: str) -> list[Any]:
+    """Read so many things from a tuple, a list, an array or a tensor, or raise the hint."""
+    parts = answer.tolist() if hasattr(answer, "tolist") else answer
+    if not isinstance(parts, tuple | list) or len(parts) != count:
+        raise Differs(hint)
+    if unattempted(parts):
+        raise NotAttempted
+    return list(parts)
+
+
 def tensor_like(answer: Any, wanted: torch.Tensor, what: str = "the result") -> torch.Tensor:
     """Read a tensor of the wanted shape, or say which shape it has."""
     try:
-        found = torch.as_tensor(answer).detach().to(wanted.dtype)
+        found = _read(answer).to(wanted.dtype)
     except (TypeError, ValueError, RuntimeError):
         raise Differs(f"{what} should be a tensor; this is {type(answer).__name__}.") from None
     if found.shape != wanted.shape:
@@ -111,7 +152,32 @@ def same(answer: Any, wanted: torch.Tensor, hint: str, what: str = "the result")
     if wrong.any():
         place = tuple(wrong.nonzero()[0].tolist())
         where = f" at {list(place)}" if place else ""
-        raise Differs(
-            f"{what}{where} is {found[place].item():.4g}; "
-            f"{wanted[place].item():.4g} was expected. {hint}"
-        )
+        raise Differs(f"{what}{where} is {apart(found[place].item(), wanted[place].item())} {hint}")
+
+
+def apart(found: float, wanted: float) -> str:
+    """Two numbers, in as many digits as it takes to tell them apart.
+
+    >>> apart(0.25, 0.5), apart(0.230769, 0.230812)
+    ('0.25; 0.5 was expected.', '0.23077; 0.23081 was expected.')
+    """
+    for digits in range(4, 18):
+        texts = f"{found:.{digits}g}", f"{wanted:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return f"{texts[0]}; {texts[1]} was expected."
+
+
+def _read(answer: Any) -> torch.Tensor:
+    """Numbers as a tensor: from a tensor, an array, or nested lists of numbers of any kind."""
+    if _is_tensor(answer):
+        if answer.is_complex():
+            raise TypeError("complex")
+        return answer.detach()
+    if hasattr(answer, "tolist"):
+        answer = answer.tolist()
+    if isinstance(answer, tuple | list):
+        return torch.stack([_read(part) for part in answer]) if answer else torch.empty(0)
+    if isinstance(answer, str | bytes | bytearray):
+        raise TypeError("text")
+    return torch.tensor(float(answer), dtype=torch.float64)
