@@ -125,6 +125,12 @@ def test_search_finds_a_term(visit, scheme):
     assert seen.page.query_selector("#search-results li") is None
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_page_has_one_search_box(visit, width):
+    buttons = visit("index.html", width=width).page.locator(".search-button__button")
+    assert sum(button.is_visible() for button in buttons.all()) == 1
+
+
 def test_the_theme_switch_turns_the_page_dark(visit):
     page = visit("index.html").page
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
