@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 # Okabe and Ito's palette: told apart by readers with any common colour blindness. Its yellow and
 # sky blue are too pale for thin lines on white, so they come last.
@@ -15,7 +16,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#5
 
 # 5.2 inches of 11-point letters are 10-pixel letters on a telephone 360 pixels wide; 160 dots an
 # inch fill the book's column on a desk.
-BOOK_STYLE = {
+BOOK_STYLE: dict[Any, Any] = {
     "figure.figsize": (5.2, 3.2),
     "figure.dpi": 160,
     "savefig.dpi": 160,
@@ -45,9 +46,10 @@ def use_book_style() -> None:
     can be read on a telephone, and a white card that stays white on a dark page.
     """
     import matplotlib as mpl
+    from matplotlib.rcsetup import cycler
 
     mpl.rcParams.update(BOOK_STYLE)
-    mpl.rcParams["axes.prop_cycle"] = mpl.cycler(color=PALETTE)
+    mpl.rcParams["axes.prop_cycle"] = cycler(color=PALETTE)
     _use_format("png")
 
 
@@ -136,7 +138,7 @@ def show_heatmaps(
     )
     for i, j in np.ndindex(num_rows, num_columns):
         ax = axes[i, j]
-        panel = np.ma.masked_array(panels[i, j], masked[i, j])
+        panel: np.ma.MaskedArray[Any, Any] = np.ma.masked_array(panels[i, j], masked[i, j])
         image = ax.imshow(panel, cmap=cmap, vmin=low, vmax=high, aspect="equal")
         ax.spines[:].set_visible(True)
         if masked[i, j].any():
@@ -155,7 +157,7 @@ def show_heatmaps(
     figure.colorbar(image, ax=axes, shrink=0.6, extend=extend)
 
 
-def _four_axes(matrices: Any) -> np.ndarray:
+def _four_axes(matrices: Any) -> NDArray[Any]:
     try:
         if isinstance(matrices, list | tuple):
             matrices = [[_array(matrix) for matrix in row] for row in matrices]
@@ -181,14 +183,14 @@ def _four_axes(matrices: Any) -> np.ndarray:
     return panels
 
 
-def _array(values: Any) -> np.ndarray:
+def _array(values: Any) -> NDArray[Any]:
     if isinstance(values, torch.Tensor):
         # Half precision has no numpy type of its own in bfloat16, and pictures need none.
         values = values.detach().cpu().double().numpy()
     return np.asarray(values, dtype=float)
 
 
-def _mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _mask(mask: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     if mask is None:
         return np.zeros(shape, dtype=bool)
     found = _array(mask).astype(bool)
@@ -222,7 +224,7 @@ def _check_labels(labels: Sequence[str] | None, name: str, needed: int) -> None:
         raise ValueError(f"{name} has {found}; a list of {needed} is needed")
 
 
-def _scale(vmin: Any, vmax: Any, drawn: np.ndarray) -> tuple[float, float]:
+def _scale(vmin: Any, vmax: Any, drawn: NDArray[Any]) -> tuple[float, float]:
     for name, end in (("vmin", vmin), ("vmax", vmax)):
         if isinstance(end, str) and end != "shared":
             raise ValueError(f"{name} is {end!r}; a number, None or 'shared' is needed")
@@ -239,7 +241,7 @@ def _scale(vmin: Any, vmax: Any, drawn: np.ndarray) -> tuple[float, float]:
     return low, high
 
 
-def _hatch(ax: Any, masked: np.ndarray) -> None:
+def _hatch(ax: Any, masked: NDArray[Any]) -> None:
     num_queries, num_keys = masked.shape
     ax.pcolor(
         np.arange(num_keys + 1) - 0.5,
@@ -259,7 +261,9 @@ def _cell_size(ax: Any, num_queries: int, num_keys: int) -> tuple[float, float]:
     return height / rows / num_queries, width / columns / num_keys
 
 
-def _print_numbers(ax: Any, image: Any, panel: np.ma.MaskedArray, number_format: str) -> None:
+def _print_numbers(
+    ax: Any, image: Any, panel: np.ma.MaskedArray[Any, Any], number_format: str
+) -> None:
     cell = min(_cell_size(ax, *panel.shape))
     longest = max((len(format(v, number_format)) for v in panel.compressed()), default=1)
     # A digit is about 0.6 of the letter height wide.

@@ -150,7 +150,7 @@ def verbal(
 
     # English, from the auxiliary to the verb
     mark = draft.mark()
-    helpless = modal is not None and modal.english[0] in ("can", "must")
+    helpless = modal if modal and modal.english[0] in ("can", "must") else None
     helper = draft.mark() if (negated or question) and not helpless else 0
     helps = (helper,) if helper else ()
     opening: list[Word] = []
@@ -159,7 +159,7 @@ def verbal(
         opening.append(Word(text, (), helps))
     modal_mark = draft.mark() if modal else 0
     if helpless:
-        opening.append(Word(modal.english[0], (modal_mark,)))
+        opening.append(Word(helpless.english[0], (modal_mark,)))
 
     words = negation(draft, never=never, helper=helps) if negated or never else NO_NEGATION
     english = words.english[:] if negated or (never and not (helpless and question)) else []
@@ -237,10 +237,8 @@ def verbal(
                 person_phrase = prepositional(draft, "to", "à", person_phrase)
             else:
                 # "speaks to": the particle is already there; "answers": the verb holds it
-                shares = ((particle,), ()) if verb.particle else ((), (mark,))
-                person_phrase = person_phrase._replace(
-                    french=[Word("à", *shares), *person_phrase.french]
-                )
+                link = Word("à", (particle,)) if verb.particle else Word("à", (), (mark,))
+                person_phrase = person_phrase._replace(french=[link, *person_phrase.french])
             tail_english = [*given.english, *person_phrase.english]
             tail_french = [*given.french, *person_phrase.french]
     elif verb.frame in ("about", "place"):

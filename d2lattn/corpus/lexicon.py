@@ -196,14 +196,14 @@ def lexicon() -> Lexicon:
     >>> lexicon().nouns[3].french
     ('femme', 'femmes')
     """
-    plain = {"*": None}
+    plain = str.maketrans("", "", "*")
     aspirated = frozenset(
         word[1:] for row in _rows(NOUNS) for word in row[1] if word.startswith("*")
     )
     nouns = tuple(
         Noun(
-            tuple(english),
-            tuple(word.translate(str.maketrans(plain)) for word in french),
+            (english[0], english[1]),
+            (french[0].translate(plain), french[1].translate(plain)),
             gender == ["f"],
             frozenset(kinds),
         )

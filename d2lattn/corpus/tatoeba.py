@@ -169,9 +169,9 @@ def _columns(path: Path) -> list[tuple[str, str]]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        number = data.count(b"\n", 0, error.start) + 1
         raise ValueError(
-            f"{path} is not UTF-8 (line {line}): save it as UTF-8, it may be Latin-1 now"
+            f"{path} is not UTF-8 (line {number}): save it as UTF-8, it may be Latin-1 now"
         ) from None
     rows = []
     for number, line in enumerate(text.split("\n"), start=1):

@@ -131,7 +131,9 @@ def links(english: list[Word], french: list[Word]) -> tuple[Links, Links, Links]
             bearers.setdefault(mark, []).append((place, True))
         for mark in word.possible:
             bearers.setdefault(mark, []).append((place, False))
-    sure, possible, agreement = set(), set(), set()
+    sure: set[tuple[int, int]] = set()
+    possible: set[tuple[int, int]] = set()
+    agreement: set[tuple[int, int]] = set()
     for target, word in enumerate(french):
         for mark in word.sure:
             for source, is_sure in bearers.get(mark, ()):

@@ -299,7 +299,7 @@ def check_projections(answer: Sequence[int]) -> str:
     numbers = several(answer, 2, hint)
     once = number(numbers[0], "the first number")
     every_step = number(numbers[1], "the second number")
-    hints = {
+    hints: dict[tuple[float, float], str] = {
         (840, 30): "The two are swapped: the first is for keys that are projected once.",
         (1, 28): "You counted how often W_k is used; each time, all keys pass through it.",
         (30, 28): "The first is right. At each of the 28 steps, how many keys are projected?",
@@ -352,8 +352,8 @@ def count_links(pairs: Sequence[Pair], matrices: Sequence[Tensor]) -> Tensor:
                 gold[kind, target, source] = True
         # A float32 lies up to 6e-8 beside the number that it stands for; the judge allows 1e-7.
         found = weights + 1e-7 >= grid  # (T, S) >= (19, 1, 1) -> (19, T, S)
-        for column, links in enumerate((found & gold[0], found & gold[1], found)):
-            counts[:, place, column] = links.sum(dim=(1, 2))
+        for column, chosen in enumerate((found & gold[0], found & gold[1], found)):
+            counts[:, place, column] = chosen.sum(dim=(1, 2))
         counts[:, place, 3] = gold[0].sum()
     return counts
 

@@ -29,7 +29,7 @@ TINY = {
 }
 
 
-class Sentences(traitlets.TraitType):
+class Sentences(traitlets.TraitType[list[dict[str, Any]], Any]):
     """One to twelve sentences, each with its attention matrix and its gold links."""
 
     def default(self, obj: Any = None) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ class Sentences(traitlets.TraitType):
         return [one_sentence(f"{self.name}[{i}]", given) for i, given in enumerate(value)]
 
 
-class Marks(traitlets.TraitType):
+class Marks(traitlets.TraitType[list[Any], Any]):
     """For each sentence the links that the reader has marked."""
 
     def default(self, obj: Any = None) -> list[Any]:

@@ -24,7 +24,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def one_number(name: str, value: Any) -> float:
+def one_number(name: str | None, value: Any) -> float:
     """A finite float, or ValueError naming what was found."""
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -34,7 +34,7 @@ def one_number(name: str, value: Any) -> float:
     return float(value)
 
 
-def numbers(name: str, value: Any) -> list[float]:
+def numbers(name: str | None, value: Any) -> list[float]:
     """A list of at least one finite float, or ValueError naming what was found."""
     value = plain(value)
     if not isinstance(value, list):
@@ -44,7 +44,7 @@ def numbers(name: str, value: Any) -> list[float]:
     return [one_number(f"{name}[{i}]", item) for i, item in enumerate(value)]
 
 
-def words(name: str, value: Any) -> list[str]:
+def words(name: str | None, value: Any) -> list[str]:
     """A list of at least one string, or ValueError naming what was found."""
     value = plain(value)
     if not isinstance(value, list) or not value or not all(isinstance(w, str) for w in value):
@@ -58,7 +58,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-class Number(traitlets.TraitType):
+class Number(traitlets.TraitType[float, Any]):
     """One finite number, above ``above`` and in ``low`` … ``high`` where these are given."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Number(traitlets.TraitType):
         return found
 
 
-class Whole(traitlets.TraitType):
+class Whole(traitlets.TraitType[int, Any]):
     """One whole number from ``low`` to ``high``."""
 
     def __init__(self, default: int, *, low: int, high: int) -> None:
@@ -101,7 +101,7 @@ class Whole(traitlets.TraitType):
         return int(found)
 
 
-class Flag(traitlets.TraitType):
+class Flag(traitlets.TraitType[bool, Any]):
     """True or False, and nothing that merely counts as such."""
 
     def validate(self, obj: Any, value: Any) -> bool:
@@ -112,7 +112,7 @@ class Flag(traitlets.TraitType):
         return value
 
 
-class Numbers(traitlets.TraitType):
+class Numbers(traitlets.TraitType[list[Any], Any]):
     """A list of at least one finite number."""
 
     def __init__(self, default: Sequence[Any]) -> None:
@@ -123,7 +123,7 @@ class Numbers(traitlets.TraitType):
         """A list of its own for each explorable."""
         return plain(self.start)
 
-    def validate(self, obj: Any, value: Any) -> list[float]:
+    def validate(self, obj: Any, value: Any) -> list[Any]:
         """Check a new value."""
         return numbers(self.name, value)
 
@@ -151,7 +151,7 @@ class Words(Numbers):
         return words(self.name, value)
 
 
-class OneOf(traitlets.TraitType):
+class OneOf(traitlets.TraitType[str, Any]):
     """One of a few strings."""
 
     def __init__(self, options: Sequence[str], default: str) -> None:
