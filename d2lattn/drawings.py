@@ -41,13 +41,14 @@ def show_drawing(path: str | Path) -> Drawing:
         ValueError: the file is not such a drawing.
     """
     svg = Path(path).read_text(encoding="utf-8")
-    parts = {tag: re.search(rf"<{tag}[^>]*>(.*?)</{tag}>", svg, re.DOTALL) for tag in _WORDS}
-    missing = [tag for tag, found in parts.items() if found is None]
+    found = {tag: re.search(rf"<{tag}[^>]*>(.*?)</{tag}>", svg, re.DOTALL) for tag in _WORDS}
+    parts = [" ".join(part[1].split()) for part in found.values() if part]
+    missing = [tag for tag, part in found.items() if part is None]
     size = re.search(r'<svg\b[^>]*viewBox="0 0 ([\d.]+) [\d.]+"', svg)
     if missing or size is None:
         needed = ", ".join(missing) or 'viewBox="0 0 …"'
         raise ValueError(f"path is {path}; an SVG drawing needs {needed} in it")
-    title, words = (html.unescape(" ".join(parts[tag][1].split())) for tag in _WORDS)
+    title, words = map(html.unescape, parts)
     name = f"arrow-{Path(path).stem}"
     # A unit is a pixel and a quarter on a desk; on a phone the drawing has the width of the page.
     opening = (

@@ -95,9 +95,9 @@ def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
     generator = torch.Generator().manual_seed(32)
 
     def draw(num_keys: int, query_size: int, key_size: int, num_hiddens: int) -> list[Tensor]:
-        shapes = (query_size,), (num_keys, key_size)
-        shapes += (num_hiddens, query_size), (num_hiddens, key_size), (num_hiddens,)
-        return [torch.randn(shape, generator=generator) for shape in shapes]
+        inputs = (query_size,), (num_keys, key_size)
+        weights = (num_hiddens, query_size), (num_hiddens, key_size), (num_hiddens,)
+        return [torch.randn(shape, generator=generator) for shape in inputs + weights]
 
     query, keys, W_q, W_k, w_v = draw(5, 3, 2, 4)
     q, k = W_q @ query, keys @ W_k.T  # (h,), (K, k) x (k, h) -> (K, h)

@@ -295,8 +295,9 @@ def check_masked_loss(masked_loss: Callable[[Tensor, Tensor, Tensor], Tensor]) -
 @check("4.4")
 def check_projections(answer: Sequence[int]) -> str:
     """How many keys are projected for 30 source tokens and 28 steps: once, and at every step."""
-    hint = "Give a pair of integers: (projected once, projected at every step)."
-    numbers = several(answer, 2, hint)
+    numbers = several(
+        answer, 2, "Give a pair of integers: (projected once, projected at every step)."
+    )
     once = number(numbers[0], "the first number")
     every_step = number(numbers[1], "the second number")
     hints: dict[tuple[float, float], str] = {
