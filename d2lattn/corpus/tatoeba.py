@@ -10,7 +10,6 @@ limit, so a hostile archive can neither write outside its folder nor fill the di
 
 import argparse
 import hashlib
-import io
 import lzma
 import os
 import queue
@@ -228,7 +227,7 @@ def _rows(path: Path, text: IO[bytes]) -> Iterator[tuple[str, str]]:
         raise ValueError(f"{path} is empty")
 
 
-def _only_text(path: Path, archive: zipfile.ZipFile) -> io.BufferedReader:
+def _only_text(path: Path, archive: zipfile.ZipFile) -> IO[bytes]:
     """Open the one text in an archive, in place."""
     names = archive.namelist()
     for name in names:
@@ -249,7 +248,7 @@ def _only_text(path: Path, archive: zipfile.ZipFile) -> io.BufferedReader:
         )
     if archive.getinfo(texts[0]).file_size > MAX_TEXT:  # as it says; it may lie
         raise _too_large(path)
-    return io.BufferedReader(archive.open(texts[0]))
+    return archive.open(texts[0])
 
 
 def _too_large(path: Path) -> ValueError:
