@@ -32,8 +32,9 @@ def length_mask(valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_l
     check_lengths(valid_lens, shape, name)
     steps = torch.arange(shape[-1], device=valid_lens.device)
     mask = steps < valid_lens.unsqueeze(-1)  # (K,) < (B, 1) or (B, Q, 1) -> (B, K) or (B, Q, K)
-    ones = (1,) * (len(shape) - mask.dim())
-    return mask.reshape(shape[:1] + ones + mask.shape[1:])  # (B, K) -> (B, 1, 1, K)
+    while mask.dim() < len(shape):
+        mask = mask.unsqueeze(1)  # (B, K) -> (B, 1, K)
+    return mask
 
 
 def check_lengths(

@@ -1,16 +1,19 @@
 """Scoring functions: masked softmax, additive attention and scaled dot-product attention.
 
-Every function here takes queries, keys and values whose first axis is the batch. A length counts
-the keys that a query may look at; the keys after it are padding.
+The first axis is the batch. What takes `valid_lens` counts and checks (see `masks`); what takes a
+mask, true where a key is valid, computes and checks nothing.
 """
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from d2lattn.checks import check_floats, wrong
 from d2lattn.masks import length_mask
+from d2lattn.weights import Attends
 
 
 def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
@@ -19,33 +22,47 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
     A row with no valid key gets zeros, and passes zeros back. What a masked key scores makes no
     difference, be it infinite or not a number.
 
+    >>> masked_softmax(torch.zeros(2, 1, 4), torch.tensor([2, 4]))
+    tensor([[[0.5000, 0.5000, 0.0000, 0.0000]],
+    <BLANKLINE>
+            [[0.2500, 0.2500, 0.2500, 0.2500]]])
+
     Args:
         X: scores, shape (B, Q, K), or (B, H, Q, K) with heads, or (B, K) with one query each.
         valid_lens: integers from 0 to K: None (all keys are valid), shape (B,) (one length for all
             queries of a sequence) or (B, Q) (a length for each query; heads share it).
 
     Returns:
-        The weights, a tensor of the shape and type of `X`; each row sums to 1 or is zero.
+        The weights, a tensor of the shape and dtype of `X`; each row sums to 1 or is zero.
 
     Raises:
-        ValueError: a shape, a type or a length does not fit.
+        TypeError: `X` is not a tensor of floating-point numbers, or the lengths not of integers.
+        ValueError: a shape or a length does not fit.
 
     Source: d2l.ai section 11.3.2.1; the notes' listing 10.3.1.
-
-    >>> masked_softmax(torch.zeros(2, 1, 4), torch.tensor([2, 4]))
-    tensor([[[0.5000, 0.5000, 0.0000, 0.0000]],
-    <BLANKLINE>
-            [[0.2500, 0.2500, 0.2500, 0.2500]]])
     """
+    check_floats(X=X)
     if not 2 <= X.dim() <= 4:
-        raise ValueError(
-            f"X has shape {tuple(X.shape)}; it needs (B, K), (B, Q, K) or (B, H, Q, K)"
-        )
-    return _softmax_among(X, _valid_keys(valid_lens, X.shape, X.device))
+        raise wrong(ValueError, "X", X, "(B, K), (B, Q, K) or (B, H, Q, K)")
+    return softmax_among(X, None if valid_lens is None else length_mask(valid_lens, X.shape))
+
+
+def softmax_among(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Softmax over the keys where `mask` (it broadcasts to `scores`) is true; zeros elsewhere."""
+    if mask is None:
+        return F.softmax(scores, dim=-1)
+    # No valid score is below minus infinity. But softmax of nothing else is 0 / 0, so rows without
+    # a key are filled with zeros first and emptied after: NaN in neither direction.
+    empty = ~mask.any(dim=-1, keepdim=True)  # (B, Q, 1)
+    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)  # (B, Q, K)
+    return F.softmax(scores, dim=-1).masked_fill(empty, 0.0)
 
 
 def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
     """Additive score w_v^T tanh(q + k) of every query with every key.
+
+    >>> additive_scores(torch.zeros(1, 1, 2), torch.tensor([[[0.0, 9.0]]]), torch.ones(2))
+    tensor([[[1.0000]]])
 
     Args:
         queries: projected queries W_q q, shape (B, Q, h); (B, H, Q, h) works too.
@@ -56,28 +73,27 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
         Scores of shape (B, Q, K) or (B, H, Q, K).
 
     Source: Bahdanau et al. 2014, appendix A.1.2; d2l.ai section 11.3.4.
-
-    >>> additive_scores(torch.zeros(1, 1, 2), torch.tensor([[[0.0, 9.0]]]), torch.ones(2))
-    tensor([[[1.0000]]])
     """
     # tanh in place: of the four-axis features, one tensor exists, the one that autograd keeps.
     features = queries.unsqueeze(-2) + keys.unsqueeze(-3)  # (B, Q, 1, h) + (B, 1, K, h)
     return features.tanh_() @ w_v  # (B, Q, K, h) x (h,) -> (B, Q, K)
 
 
-class AdditiveAttention(nn.Module):
+class AdditiveAttention(Attends, nn.Module):
     """Attention by a small network: a(q, k) = w_v^T tanh(W_q q + W_k k).
 
-    Queries and keys may differ in width. `forward` projects the keys each time; whoever asks about
-    the same keys many times (a decoder, step by step) calls `project_keys` once and then `attend`.
+    >>> attention = AdditiveAttention(key_size=2, query_size=3, num_hiddens=8, dropout=0)
+    >>> values = torch.tensor([[[2.0], [4.0], [9.0]]])
+    >>> attention(torch.ones(1, 1, 3), torch.ones(1, 3, 2), values, torch.tensor([2]))
+    tensor([[[3.]]], grad_fn=<UnsafeViewBackward0>)
 
-    After a call `attention_weights` holds the weights before dropout, shape (B, Q, K), without
-    their graph. Let n = B Q K h. Beside tensors of three axes, a forward pass holds n numbers, and
-    so does its graph; the backward pass reaches 3 n.
+    Call it with queries (B, Q, query_size), keys (B, K, key_size), values (B, K, V) and
+    `valid_lens` as in `masked_softmax`; it gives (B, Q, V). An axis of heads after the batch works
+    too. Wrong types raise TypeError, wrong shapes and lengths ValueError. Keys and values need to
+    be finite, masked ones too.
 
-    Keys and values need to be finite, masked ones too. A masked value that is infinite or not a
-    number makes the output not a number; such a key leaves the output and spoils the gradients.
-    (`masked_softmax` is less strict: it takes any masked score.)
+    With n = B Q K h, a forward pass holds n numbers beside tensors of three axes, and so does its
+    graph; the backward pass reaches 3 n.
 
     Args:
         key_size: width of a key.
@@ -86,11 +102,6 @@ class AdditiveAttention(nn.Module):
         dropout: the share of weights that training sets to zero.
 
     Source: Bahdanau et al. 2014, appendix A.1.2; d2l.ai section 11.3.4; the notes' listing 10.3.2.
-
-    >>> attention = AdditiveAttention(key_size=2, query_size=3, num_hiddens=8, dropout=0)
-    >>> values = torch.tensor([[[2.0], [4.0], [9.0]]])
-    >>> attention(torch.ones(1, 1, 3), torch.ones(1, 3, 2), values, torch.tensor([2]))
-    tensor([[[3.]]], grad_fn=<UnsafeViewBackward0>)
     """
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float) -> None:
@@ -99,78 +110,63 @@ class AdditiveAttention(nn.Module):
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
         self.w_v = nn.Linear(num_hiddens, 1, bias=False)
         self.dropout = nn.Dropout(dropout)
-        self._weights: Tensor | None = None
 
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
-        """Average the values, weighted by how well their keys fit the queries.
-
-        Args:
-            queries: shape (B, Q, query_size); (B, H, Q, query_size) works too, here and below.
-            keys: shape (B, K, key_size).
-            values: shape (B, K, V).
-            valid_lens: None, shape (B,) or (B, Q), as in `masked_softmax`.
-
-        Returns:
-            Shape (B, Q, V).
-
-        Raises:
-            ValueError: a shape, a type or a length does not fit.
-        """
-        _check_together(queries, "keys", keys, values)
-        return self.attend(queries, self.project_keys(keys), values, valid_lens)
+        """Check, project the keys and attend."""
+        check_floats(module=self.w_v.weight, queries=queries, keys=keys, values=values)
+        _check_shapes(queries, keys, values, self.W_q.in_features, self.W_k.in_features)
+        mask = _mask(valid_lens, queries, keys)
+        return self.attend(queries, self.project_keys(keys), values, mask)
 
     def project_keys(self, keys: Tensor) -> Tensor:
-        """W_k k, which no query changes: (B, K, key_size) -> (B, K, h)."""
-        _check_width("keys", keys, "key_size", self.W_k.in_features)
+        """W_k k, the same for every query, so a decoder asks for it once: (B, K, h)."""
         return self.W_k(keys)
 
     def attend(
-        self,
-        queries: Tensor,
-        projected_keys: Tensor,
-        values: Tensor,
-        valid_lens: Tensor | None = None,
+        self, queries: Tensor, projected_keys: Tensor, values: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        """Do what `forward` does, with keys from `project_keys`, shape (B, K, h)."""
-        _check_width("queries", queries, "query_size", self.W_q.in_features)
-        _check_width("projected_keys", projected_keys, "num_hiddens", self.w_v.in_features)
-        _check_together(queries, "projected_keys", projected_keys, values)
-        scores_shape = queries.shape[:-1] + projected_keys.shape[-2:-1]  # (B, Q, K)
-        valid = _valid_keys(valid_lens, scores_shape, queries.device)
+        """Average the values by softmax(w_v^T tanh(W_q q + W_k k)), with keys projected already."""
         scores = additive_scores(self.W_q(queries), projected_keys, self.w_v.weight[0])
-        weights = _softmax_among(scores, valid)
-        self._weights = weights.detach()
-        return self.dropout(weights) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
-
-    @property
-    def attention_weights(self) -> Tensor:
-        """Weights of the last call, shape (B, Q, K): rows are queries, columns are keys."""
-        if self._weights is None:
-            raise RuntimeError("attention_weights: there are none before the first forward pass")
-        return self._weights
+        weights = softmax_among(scores, mask)
+        output = self.dropout(weights) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
+        kept = weights.detach()
+        self._weights = lambda: kept
+        return output
 
 
-class DotProductAttention(nn.Module):
+def dot_product_scores(queries: Tensor, keys: Tensor) -> Tensor:
+    """Scaled dot product q^T k / sqrt(d) of every query with every key.
+
+    >>> dot_product_scores(torch.tensor([[[1.0, 2, 3, 4]]]), torch.tensor([[[1.0, 1, 1, 1]]]))
+    tensor([[[5.]]])
+    """
+    # (B, Q, D) x (B, D, K) -> (B, Q, K)
+    return queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+
+
+def dot_product_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """Give softmax(q k^T / sqrt(d)) v, as it is written: what `DotProductAttention` computes.
+
+    >>> values = torch.tensor([[[2.0], [4.0]]])
+    >>> dot_product_attention(torch.ones(1, 1, 1), torch.ones(1, 2, 1), values)
+    tensor([[[3.]]])
+
+    Source: Vaswani et al. 2017, equation 1.
+    """
+    scores = dot_product_scores(queries, keys)  # (B, Q, K)
+    weights = softmax_among(scores, mask)
+    return weights @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
+
+
+class DotProductAttention(Attends, nn.Module):
     """Attention by scaled dot products: a(q, k) = q^T k / sqrt(d), for queries and keys of width d.
 
-    The forward pass is PyTorch's fused `scaled_dot_product_attention`, which never holds the whole
-    (B, Q, K) matrix of weights. The module keeps its inputs, without their graph, and works the
-    weights out when `attention_weights` is read: so read them before you change those inputs in
-    place. They are the weights before dropout.
-
-    Keys and values need to be finite, masked ones too. One that is infinite or not a number spoils
-    output and gradients, while `attention_weights` still look right. (`masked_softmax` is less
-    strict: it takes any masked score.)
-
-    Values of another width than the queries, and dropout in training, take PyTorch's plain path,
-    which does hold that matrix.
-
-    Args:
-        dropout: the share of weights that training sets to zero.
-
-    Source: Vaswani et al. 2017, equation 1; d2l.ai section 11.3.3; the notes' listing 10.3.3.
+    It is `dot_product_attention` by PyTorch's fused kernel, which gives the same without ever
+    holding the (B, Q, K) matrix of weights.
 
     >>> attention = DotProductAttention(dropout=0)
     >>> values = torch.tensor([[[2.0], [4.0], [9.0]]])
@@ -178,104 +174,97 @@ class DotProductAttention(nn.Module):
     tensor([[[3.]]])
     >>> attention.attention_weights
     tensor([[[0.5000, 0.5000, 0.0000]]])
+
+    Call it with queries (B, Q, D), keys (B, K, D), values (B, K, V) and `valid_lens` as in
+    `masked_softmax`; it gives (B, Q, V). An axis of heads after the batch works too. Wrong types
+    raise TypeError, wrong shapes and lengths ValueError. Keys and values need to be finite, masked
+    ones too.
+
+    The weights are worked out from queries and keys when they are read: so read them before you
+    change those in place. Values of another width than the queries, and dropout in training, take
+    PyTorch's plain path, which does hold the matrix.
+
+    Args:
+        dropout: the share of weights that training sets to zero.
+
+    Source: Vaswani et al. 2017, equation 1; d2l.ai section 11.3.3; the notes' listing 10.3.3.
     """
 
     def __init__(self, dropout: float) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self._inputs: tuple[Tensor, Tensor, Tensor | None] | None = None
 
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
-        """Average the values, weighted by how well their keys fit the queries.
-
-        Args:
-            queries: shape (B, Q, D) or (B, H, Q, D).
-            keys: shape (B, K, D) or (B, H, K, D).
-            values: shape (B, K, V) or (B, H, K, V).
-            valid_lens: None, shape (B,) or (B, Q), as in `masked_softmax`; heads share it.
-
-        Returns:
-            Shape (B, Q, V) or (B, H, Q, V).
-
-        Raises:
-            ValueError: a shape, a type or a length does not fit.
-        """
-        _check_together(queries, "keys", keys, values)
-        if keys.shape[-1] != queries.shape[-1]:
-            raise ValueError(
-                f"keys has shape {tuple(keys.shape)}; its width needs to be that of queries, "
-                f"{queries.shape[-1]}, because queries has shape {tuple(queries.shape)}"
-            )
-        scores_shape = queries.shape[:-1] + keys.shape[-2:-1]  # (B, Q, K) or (B, H, Q, K)
-        valid = _valid_keys(valid_lens, scores_shape, queries.device)
-        self._inputs = queries.detach(), keys.detach(), valid
-        dropout = self.dropout.p if self.training else 0.0
-        if queries.dim() == 4:
-            return F.scaled_dot_product_attention(queries, keys, values, valid, dropout)
-        # The fused kernel wants an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.
-        queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
-        if valid is not None:
-            valid = valid.unsqueeze(1)
-        return F.scaled_dot_product_attention(queries, keys, values, valid, dropout).squeeze(1)
-
-    @property
-    def attention_weights(self) -> Tensor:
-        """Weights of the last call, (B, Q, K) or (B, H, Q, K): rows are queries, columns keys."""
-        if self._inputs is None:
-            raise RuntimeError("attention_weights: there are none before the first forward pass")
-        queries, keys, valid = self._inputs
-        # Like the fused kernel: scores of half-precision inputs are summed in single precision.
-        exact = torch.promote_types(queries.dtype, torch.float32)
-        scores = queries.to(exact) @ keys.to(exact).transpose(-2, -1)  # (B, Q, D) x (B, D, K)
-        weights = _softmax_among(scores / math.sqrt(queries.shape[-1]), valid)
-        return weights.to(queries.dtype)
+        """Check, call the kernel, and keep what the weights can be worked out from."""
+        check_floats(queries=queries, keys=keys, values=values)
+        _check_shapes(queries, keys, values)
+        mask = _mask(valid_lens, queries, keys)
+        dropout = self.dropout.p if self.dropout.training else 0.0
+        output = _fused_attention(queries, keys, values, mask, dropout)
+        lens = None if valid_lens is None else valid_lens.clone()
+        self._weights = partial(_dot_product_weights, queries.detach(), keys.detach(), lens)
+        return output
 
 
-def _softmax_among(scores: Tensor, valid: Tensor | None) -> Tensor:
-    """Softmax over the keys where `valid` (it broadcasts to `scores`) is true; zeros elsewhere."""
-    if valid is None:
-        return F.softmax(scores, dim=-1)
-    # Minus infinity, and not a large number, is what no valid score can fall below. A row of
-    # nothing but minus infinity would make softmax divide 0 by 0, so an empty row is filled with
-    # zeros first and emptied after, so that neither a weight nor a gradient is "not a number".
-    empty = ~valid.any(dim=-1, keepdim=True)  # (B, Q, 1)
-    fill = torch.where(empty, 0.0, -math.inf).to(scores.dtype)  # (B, Q, 1)
-    weights = F.softmax(torch.where(valid, scores, fill), dim=-1)  # (B, Q, K)
-    return weights.masked_fill(empty, 0.0)
+def _dot_product_weights(queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
+    # Like the fused kernel: scores of half-precision inputs are summed in single precision.
+    exact = torch.promote_types(queries.dtype, torch.float32)
+    scores = dot_product_scores(queries.to(exact), keys.to(exact))  # (B, Q, K)
+    return masked_softmax(scores, valid_lens).to(queries.dtype)
 
 
-def _valid_keys(
-    valid_lens: Tensor | None, scores_shape: torch.Size, device: torch.device
-) -> Tensor | None:
-    return None if valid_lens is None else length_mask(valid_lens, scores_shape)
+def _fused_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float
+) -> Tensor:
+    """Call the kernel in such a way that a row without a key gives 0, and passes 0 back."""
+    if mask is None or mask.any(dim=-1).all():
+        return _kernel(queries, keys, values, mask, dropout)
+    # Not every kernel of every PyTorch does it: some give NaN. So these rows look everywhere, with
+    # a query of zeros, and their output is emptied after.
+    empty = ~mask.any(dim=-1, keepdim=True)  # (B, Q, 1)
+    output = _kernel(queries.masked_fill(empty, 0.0), keys, values, mask | empty, dropout)
+    return output.masked_fill(empty, 0.0)
 
 
-def _check_width(name: str, tensor: Tensor, size: str, width: int) -> None:
-    if tensor.shape[-1:] != (width,):
-        raise ValueError(
-            f"{name} has shape {tuple(tensor.shape)}; its width needs to be {size} = {width}"
-        )
+def _kernel(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float
+) -> Tensor:
+    if queries.dim() == 4:
+        return F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
+    # The kernel wants an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.
+    queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
+    mask = None if mask is None else mask.unsqueeze(1)
+    return F.scaled_dot_product_attention(queries, keys, values, mask, dropout).squeeze(1)
 
 
-def _check_together(queries: Tensor, keys_name: str, keys: Tensor, values: Tensor) -> None:
-    if not 3 <= queries.dim() <= 4:
-        raise ValueError(
-            f"queries has shape {tuple(queries.shape)}; it needs (B, Q, D) or (B, H, Q, D)"
-        )
-    if keys.dim() != queries.dim() or keys.shape[:-2] != queries.shape[:-2]:
-        raise ValueError(
-            f"{keys_name} has shape {tuple(keys.shape)}; it needs the batch (and heads) of "
-            f"queries, ({_axes(queries.shape[:-2])}, K, D), "
-            f"because queries has shape {tuple(queries.shape)}"
-        )
-    if values.dim() != keys.dim() or values.shape[:-1] != keys.shape[:-1]:
-        raise ValueError(
-            f"values has shape {tuple(values.shape)}; it needs one row for each key, "
-            f"({_axes(keys.shape[:-1])}, V), because {keys_name} has shape {tuple(keys.shape)}"
-        )
+def _mask(valid_lens: Tensor | None, queries: Tensor, keys: Tensor) -> Tensor | None:
+    if valid_lens is None:
+        return None
+    return length_mask(valid_lens, queries.shape[:-1] + keys.shape[-2:-1])  # of scores, (B, Q, K)
 
 
-def _axes(sizes: torch.Size) -> str:
-    return ", ".join(str(size) for size in sizes)
+def _check_shapes(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    query_size: int | None = None,
+    key_size: int | None = None,
+) -> None:
+    """Raise a ValueError unless all fit; without sizes, keys need to be as wide as queries."""
+    if not 3 <= queries.dim() <= 4 or queries.shape[-1] != (query_size or queries.shape[-1]):
+        width = query_size or "D"
+        raise wrong(ValueError, "queries", queries, f"(B, Q, {width}) or (B, H, Q, {width})")
+    *batch, _, width = queries.shape  # (B,) or (B, H)
+    needed = (*batch, *keys.shape[-2:-1], key_size or width)
+    if keys.shape != needed:
+        axes = _axes(*batch, "K", key_size or width)
+        raise wrong(ValueError, "keys", keys, f"{axes} beside queries of {_axes(*queries.shape)}")
+    if values.shape[:-1] != keys.shape[:-1]:
+        needs = f"{_axes(*keys.shape[:-1], 'V')}, a row for each key"
+        raise wrong(ValueError, "values", values, needs)
+
+
+def _axes(*sizes: int | str) -> str:
+    return f"({', '.join(map(str, sizes))})"

@@ -1,6 +1,7 @@
 """Encoders and decoders (chapter 4): the interfaces, and the translators built of GRUs.
 
-Batches come first everywhere: sequences of tokens are (B, T), their states (B, T, D).
+Batches come first everywhere: sequences of tokens are (B, T), their states (B, T, D). Source
+lengths, where a method takes them, have shape (B,); None means that nothing is padding.
 """
 
 from typing import Any, NamedTuple
@@ -8,26 +9,24 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from d2lattn.checks import check_range, wrong
+from d2lattn.masks import check_lengths, length_mask
 from d2lattn.scoring import AdditiveAttention
+from d2lattn.weights import Attends
 
 
 class Encoder(nn.Module):
-    """What reads the source: `forward(X, *args)` gives whatever a decoder's `init_state` takes."""
+    """What reads the source; it gives whatever a decoder's `init_state` takes."""
 
-    def forward(self, X: Tensor, *args: Any) -> Any:
+    def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Any:
         """Encode source tokens, shape (B, S)."""
         raise NotImplementedError
 
 
 class Decoder(nn.Module):
-    """What writes the target, a token after the other, from a state that it hands on.
+    """What writes the target, a token after the other, from a state that it hands on."""
 
-    A decoder has three methods. `init_state` makes the state from what the encoder saw; `forward`
-    reads target tokens and predicts the token after each; `select_state` picks rows of the batch,
-    which is all that a search needs to know of a state.
-    """
-
-    def init_state(self, enc_outputs: Any, *args: Any) -> Any:
+    def init_state(self, enc_outputs: Any, enc_valid_lens: Tensor | None = None) -> Any:
         """Make the state before the first target token."""
         raise NotImplementedError
 
@@ -36,7 +35,7 @@ class Decoder(nn.Module):
         raise NotImplementedError
 
     def select_state(self, state: Any, rows: Tensor) -> Any:
-        """Make the state of the batch that holds these `rows`, shape (B',), in this order."""
+        """Make the state of the batch that holds these `rows`, (B',): all that a search needs."""
         raise NotImplementedError
 
 
@@ -52,10 +51,6 @@ class AttentionDecoder(Decoder):
 class EncoderDecoder(nn.Module):
     """An encoder and a decoder, trained together.
 
-    Args:
-        encoder: reads (B, S).
-        decoder: writes (B, T).
-
     Source: d2l.ai section 10.6.
     """
 
@@ -64,19 +59,16 @@ class EncoderDecoder(nn.Module):
         self.encoder = encoder
         self.decoder = decoder
 
-    def forward(self, enc_X: Tensor, dec_X: Tensor, *args: Any) -> tuple[Tensor, Any]:
+    def forward(
+        self, enc_X: Tensor, dec_X: Tensor, enc_valid_lens: Tensor | None = None
+    ) -> tuple[Tensor, Any]:
         """Predict the token after each token of `dec_X`, which starts with <bos>.
 
-        Args:
-            enc_X: source tokens, shape (B, S).
-            dec_X: target tokens, shifted right by one, shape (B, T).
-            *args: what encoder and decoder need besides: the source's valid lengths, shape (B,).
-
-        Returns:
-            Scores of shape (B, T, V), and the decoder's state after the last step.
+        Takes source tokens (B, S), target tokens shifted right by one (B, T) and the source's
+        lengths; gives scores (B, T, V) and the decoder's state after the last step.
         """
-        enc_outputs = self.encoder(enc_X, *args)
-        return self.decoder(dec_X, self.decoder.init_state(enc_outputs, *args))
+        enc_outputs = self.encoder(enc_X, enc_valid_lens)
+        return self.decoder(dec_X, self.decoder.init_state(enc_outputs, enc_valid_lens))
 
 
 class Seq2SeqEncoder(Encoder):
@@ -85,6 +77,11 @@ class Seq2SeqEncoder(Encoder):
     Read in one direction, state h_t knows the tokens up to t. With `bidirectional` a second GRU
     reads from the end, and h_t joins both, so that it knows the whole sentence from where t
     stands. Each then gets half of the width: a decoder meets the same shapes either way.
+
+    >>> encoder = Seq2SeqEncoder(vocab_size=10, embed_size=3, num_hiddens=4, num_layers=2)
+    >>> outputs, state = encoder(torch.tensor([[5, 6, 2, 0]]), torch.tensor([3]))
+    >>> outputs.shape, state.shape, bool((outputs[0, 3] == 0).all())
+    (torch.Size([1, 4, 4]), torch.Size([2, 1, 4]), True)
 
     Args:
         vocab_size: number of source tokens.
@@ -95,11 +92,6 @@ class Seq2SeqEncoder(Encoder):
         bidirectional: read from the end, too.
 
     Source: Bahdanau et al. 2014, section 3.2; d2l.ai section 10.7.
-
-    >>> encoder = Seq2SeqEncoder(vocab_size=10, embed_size=3, num_hiddens=4, num_layers=2)
-    >>> outputs, state = encoder(torch.tensor([[5, 6, 2, 0]]), torch.tensor([3]))
-    >>> outputs.shape, state.shape, bool((outputs[0, 3] == 0).all())
-    (torch.Size([1, 4, 4]), torch.Size([2, 1, 4]), True)
     """
 
     def __init__(
@@ -114,49 +106,32 @@ class Seq2SeqEncoder(Encoder):
     ) -> None:
         super().__init__()
         if bidirectional and num_hiddens % 2:
-            raise ValueError(
-                f"num_hiddens is {num_hiddens}; a bidirectional encoder needs an even number, "
-                "because each direction gets half of it"
-            )
+            raise wrong(ValueError, "num_hiddens", num_hiddens, "to be even: each direction a half")
         self.num_layers = num_layers
         self.num_directions = 2 if bidirectional else 1
         self.embedding = _embedding(vocab_size, embed_size)
         self.dropout = nn.Dropout(dropout)
-        self.rnn = nn.GRU(
-            embed_size,
-            num_hiddens // self.num_directions,
-            num_layers,
-            batch_first=True,
-            dropout=dropout if num_layers > 1 else 0,
-            bidirectional=bidirectional,
-        )
+        width = num_hiddens // self.num_directions
+        self.rnn = _gru(embed_size, width, num_layers, dropout, bidirectional)
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Read the source.
+        """Read source tokens (B, S) of lengths 1 to S.
 
-        Args:
-            X: source tokens, shape (B, S).
-            valid_lens: how many tokens of each row count, from 1 to S, shape (B,); None: all.
-
-        Returns:
-            The states h_t of the last layer, shape (B, S, D), zero where there is padding; and the
-            last valid state of each layer, shape (num_layers, B, D).
-
-        Raises:
-            ValueError: a shape, a type, a length or a token does not fit.
+        Gives the states h_t of the last layer, (B, S, D), zero where there is padding, and the
+        last valid state of each layer, (num_layers, B, D). Tokens or lengths of a wrong type raise
+        TypeError, of a wrong shape or value ValueError.
         """
         embedded = self.dropout(_embed(self.embedding, X))  # (B, S) -> (B, S, E)
-        batch_size, num_steps = X.shape
         if valid_lens is None:
             outputs, state = self.rnn(embedded)
         else:
-            _check_source_lengths(valid_lens, batch_size, num_steps)
+            check_lengths(valid_lens, X.shape, shortest=1)
             packed = nn.utils.rnn.pack_padded_sequence(
                 embedded, valid_lens.cpu(), batch_first=True, enforce_sorted=False
             )
             packed, state = self.rnn(packed)
             outputs, _ = nn.utils.rnn.pad_packed_sequence(
-                packed, batch_first=True, total_length=num_steps
+                packed, batch_first=True, total_length=X.shape[1]
             )
         # (layers * directions, B, D / directions) -> (layers, directions, B, D / directions)
         state = state.unflatten(0, (self.num_layers, self.num_directions))
@@ -176,6 +151,11 @@ class Seq2SeqDecoder(Decoder):
 
     Everything the source says must fit into that one vector, however long the source is.
 
+    >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqDecoder(7, 3, 4, 1))
+    >>> logits, state = model(torch.tensor([[5, 2]]), torch.tensor([[1, 4, 6]]), torch.tensor([2]))
+    >>> logits.shape
+    torch.Size([1, 3, 7])
+
     Args:
         vocab_size: V, number of target tokens.
         embed_size: width of a token's vector.
@@ -184,11 +164,6 @@ class Seq2SeqDecoder(Decoder):
         dropout: the share of embedded entries, and of entries between layers, set to zero.
 
     Source: Cho et al. 2014, section 2.2; d2l.ai section 10.7.
-
-    >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqDecoder(7, 3, 4, 1))
-    >>> logits, state = model(torch.tensor([[5, 2]]), torch.tensor([[1, 4, 6]]), torch.tensor([2]))
-    >>> logits.shape
-    torch.Size([1, 3, 7])
     """
 
     def __init__(
@@ -202,21 +177,15 @@ class Seq2SeqDecoder(Decoder):
         super().__init__()
         self.embedding = _embedding(vocab_size, embed_size)
         self.dropout = nn.Dropout(dropout)
-        self.rnn = nn.GRU(
-            embed_size + num_hiddens,
-            num_hiddens,
-            num_layers,
-            batch_first=True,
-            dropout=dropout if num_layers > 1 else 0,
-        )
+        self.rnn = _gru(embed_size + num_hiddens, num_hiddens, num_layers, dropout)
         self.dense = nn.Linear(num_hiddens, vocab_size)
 
     def init_state(
         self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
     ) -> PlainState:
         """Start from the encoder's last state; its top layer is the context of every step."""
+        _check_encoded(enc_outputs, self.rnn)
         _, hidden = enc_outputs
-        _check_hidden(hidden, self.rnn)
         return PlainState(hidden, hidden[-1])
 
     def forward(self, X: Tensor, state: PlainState) -> tuple[Tensor, PlainState]:
@@ -237,15 +206,23 @@ class AttentionState(NamedTuple):
     hidden: Tensor  # (num_layers, B, D)
     values: Tensor  # h_t, (B, S, D)
     projected_keys: Tensor  # W_k h_t, (B, S, D)
-    valid_lens: Tensor | None  # (B,)
+    mask: Tensor | None  # true where h_t is no padding, (B, 1, S)
 
 
-class Seq2SeqAttentionDecoder(AttentionDecoder):
+class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
     """Bahdanau's decoder: at each step t' the last state asks the source for a context of its own.
 
     c_t' = Σ_t α(s_{t'-1}, h_t) h_t, with additive attention α: the query is the decoder's state
     before the step, keys and values are the encoder's states. What α needs of a key is the same at
     every step, so the keys are projected once a sentence, in `init_state`.
+
+    After a forward pass `attention_weights` has shape (B, T, S): row t' is where the decoder
+    looked to predict target token t'.
+
+    >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
+    >>> logits, _ = model(torch.tensor([[5, 2, 0]]), torch.tensor([[1, 4]]), torch.tensor([2]))
+    >>> logits.shape, model.decoder.attention_weights.shape
+    (torch.Size([1, 2, 7]), torch.Size([1, 2, 3]))
 
     Args:
         vocab_size: V, number of target tokens.
@@ -259,11 +236,6 @@ class Seq2SeqAttentionDecoder(AttentionDecoder):
             from zeros, and what it knows of the source it has from attention alone.
 
     Source: Bahdanau et al. 2014, section 3.1; d2l.ai section 11.4; the notes' listing 10.4.2.
-
-    >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
-    >>> logits, _ = model(torch.tensor([[5, 2, 0]]), torch.tensor([[1, 4]]), torch.tensor([2]))
-    >>> logits.shape, model.decoder.attention_weights.shape
-    (torch.Size([1, 2, 7]), torch.Size([1, 2, 3]))
     """
 
     def __init__(
@@ -282,59 +254,41 @@ class Seq2SeqAttentionDecoder(AttentionDecoder):
         self.attention = AdditiveAttention(num_hiddens, num_hiddens, num_hiddens, attention_dropout)
         self.embedding = _embedding(vocab_size, embed_size)
         self.dropout = nn.Dropout(dropout)
-        self.rnn = nn.GRU(
-            embed_size + num_hiddens,
-            num_hiddens,
-            num_layers,
-            batch_first=True,
-            dropout=dropout if num_layers > 1 else 0,
-        )
+        self.rnn = _gru(embed_size + num_hiddens, num_hiddens, num_layers, dropout)
         self.dense = nn.Linear(num_hiddens, vocab_size)
-        self._weights: list[Tensor] = []
 
     def init_state(
         self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
     ) -> AttentionState:
-        """Start from the encoder's last state or zeros; project the keys once for all steps."""
-        outputs, hidden = enc_outputs
-        _check_hidden(hidden, self.rnn)
-        if not self.bridge:
-            hidden = torch.zeros_like(hidden)
-        return AttentionState(hidden, outputs, self.attention.project_keys(outputs), enc_valid_lens)
+        """Start from the encoder's last state or zeros; what all steps share is made once."""
+        _check_encoded(enc_outputs, self.rnn)
+        values, hidden = enc_outputs
+        hidden = hidden if self.bridge else torch.zeros_like(hidden)
+        mask = None
+        if enc_valid_lens is not None:
+            mask = length_mask(enc_valid_lens, values.shape[:2], "enc_valid_lens").unsqueeze(1)
+        return AttentionState(hidden, values, self.attention.project_keys(values), mask)
 
     def forward(self, X: Tensor, state: AttentionState) -> tuple[Tensor, AttentionState]:
         """Predict the token after each token of X, shape (B, T): scores of shape (B, T, V)."""
         embedded = self.dropout(_embed(self.embedding, X))  # (B, T) -> (B, T, E)
-        hidden, values, projected_keys, valid_lens = state
-        outputs, self._weights = [], []
+        hidden, values, projected_keys, mask = state
+        outputs, weights = [], []
         for step in embedded.split(1, dim=1):  # T times (B, 1, E)
             query = hidden[-1].unsqueeze(1)  # (B, D) -> (B, 1, D): the top layer's state
-            context = self.attention.attend(query, projected_keys, values, valid_lens)  # (B, 1, D)
+            context = self.attention.attend(query, projected_keys, values, mask)  # (B, 1, D)
             output, hidden = self.rnn(torch.cat((context, step), dim=-1), hidden)
             outputs.append(output)  # (B, 1, D)
-            self._weights.append(self.attention.attention_weights)
+            weights.append(self.attention.attention_weights)  # (B, 1, S)
         logits = self.dense(torch.cat(outputs, dim=1))  # (B, T, D) -> (B, T, V)
+        self._weights = lambda: torch.cat(weights, dim=1)  # (B, T, S)
         return logits, state._replace(hidden=hidden)
 
     def select_state(self, state: AttentionState, rows: Tensor) -> AttentionState:
         """Make the state of the batch that holds these `rows`, shape (B',), in this order."""
-        return AttentionState(
-            state.hidden[:, rows],
-            state.values[rows],
-            state.projected_keys[rows],
-            None if state.valid_lens is None else state.valid_lens[rows],
-        )
-
-    @property
-    def attention_weights(self) -> Tensor:
-        """Weights of the last forward pass, (B, T, S): rows are target steps, columns source.
-
-        Row t' is where the decoder looked to predict target token t'. The weights are those before
-        dropout and hold no graph.
-        """
-        if not self._weights:
-            raise RuntimeError("attention_weights: there are none before the first forward pass")
-        return torch.cat(self._weights, dim=1)  # T times (B, 1, S) -> (B, T, S)
+        hidden, values, projected_keys, mask = state
+        mask = None if mask is None else mask[rows]
+        return AttentionState(hidden[:, rows], values[rows], projected_keys[rows], mask)
 
 
 def _embedding(vocab_size: int, embed_size: int) -> nn.Embedding:
@@ -347,40 +301,40 @@ def _embedding(vocab_size: int, embed_size: int) -> nn.Embedding:
     return embedding
 
 
+def _gru(
+    input_size: int, width: int, num_layers: int, dropout: float, bidirectional: bool = False
+) -> nn.GRU:
+    # The GRU's dropout is that between layers, and it warns where there is one layer.
+    between = dropout if num_layers > 1 else 0
+    return nn.GRU(
+        input_size,
+        width,
+        num_layers,
+        batch_first=True,
+        dropout=between,
+        bidirectional=bidirectional,
+    )
+
+
 def _embed(embedding: nn.Embedding, X: Tensor) -> Tensor:
     """Look tokens up; say in words what is wrong with those that the table does not hold."""
+    if not isinstance(X, Tensor) or X.dtype not in (torch.int64, torch.int32):
+        raise wrong(TypeError, "X", X, "a tensor of integers, torch.int64 or torch.int32")
     if X.dim() != 2 or X.numel() == 0:
-        raise ValueError(f"X has shape {tuple(X.shape)}; tokens need (B, T), both above 0")
-    if X.dtype not in (torch.int64, torch.int32):
-        raise ValueError(f"X has type {X.dtype}; tokens need to be integers (torch.int64)")
-    smallest, largest = (int(token) for token in X.aminmax())
-    if smallest < 0 or largest >= embedding.num_embeddings:
-        raise ValueError(
-            f"X holds token {smallest if smallest < 0 else largest}; the vocabulary needs tokens "
-            f"from 0 to {embedding.num_embeddings - 1}"
-        )
-    return embedding(X)
+        raise wrong(ValueError, "X", X, "(B, T), both above 0")
+    try:
+        return embedding(X)
+    except IndexError:  # asked only now, because reading tokens back at each step stalls a GPU
+        check_range("X", X, 0, embedding.num_embeddings - 1)
+        raise
 
 
-def _check_source_lengths(valid_lens: Tensor, batch_size: int, num_steps: int) -> None:
-    if valid_lens.shape != (batch_size,):
-        raise ValueError(
-            f"valid_lens has shape {tuple(valid_lens.shape)}; it needs (B,) = ({batch_size},)"
-        )
-    if valid_lens.is_floating_point():
-        raise ValueError(f"valid_lens has type {valid_lens.dtype}; lengths need to be integers")
-    shortest, longest = (int(length) for length in valid_lens.aminmax())
-    if shortest < 1 or longest > num_steps:
-        raise ValueError(
-            f"valid_lens holds {shortest if shortest < 1 else longest}; lengths need to be from 1 "
-            f"to S = {num_steps}"
-        )
-
-
-def _check_hidden(hidden: Tensor, rnn: nn.GRU) -> None:
+def _check_encoded(enc_outputs: tuple[Tensor, Tensor], rnn: nn.GRU) -> None:
     """Tell a decoder that does not fit its encoder apart, before the GRU stumbles over it."""
+    outputs, hidden = enc_outputs
     if hidden.dim() != 3 or (hidden.shape[0], hidden.shape[2]) != (rnn.num_layers, rnn.hidden_size):
-        raise ValueError(
-            f"enc_outputs holds a state of shape {tuple(hidden.shape)}; the decoder needs "
-            f"(num_layers, B, num_hiddens) = ({rnn.num_layers}, B, {rnn.hidden_size})"
-        )
+        needs = f"(num_layers, B, num_hiddens) = ({rnn.num_layers}, B, {rnn.hidden_size})"
+        raise wrong(ValueError, "the last state in enc_outputs", hidden, needs)
+    if outputs.dim() != 3 or (outputs.shape[0], outputs.shape[2]) != hidden.shape[1:]:
+        needs = f"(B, S, num_hiddens) = ({hidden.shape[1]}, S, {rnn.hidden_size})"
+        raise wrong(ValueError, "the states in enc_outputs", outputs, needs)

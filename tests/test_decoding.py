@@ -226,7 +226,7 @@ def test_sizes_that_make_no_sense_are_told_so():
             search(model, source, lengths, max_len=0)
         with pytest.raises(ValueError, match=r"source has shape \(5,\); it needs \(B, S\)"):
             search(model, source[0])
-        with pytest.raises(ValueError, match="X holds token 9"):
+        with pytest.raises(ValueError, match=r"X\[0, 0\] is 9"):
             search(model, torch.full((1, 2), VOCAB))
     with pytest.raises(ValueError, match="beam_size is 0"):
         beam_search(model, source, lengths, beam_size=0)

@@ -275,6 +275,25 @@ def test_dot_products_agree_with_a_loop(problem, width):
     assert all(torch.equal(x, y) for x, y in zip((q, k, v), before, strict=True))
 
 
+def test_the_formula_by_hand():
+    q = torch.tensor([[[2.0, 0.0, 0.0, 0.0]]])
+    k = torch.tensor([[[math.log(3.0), 1.0, 0.0, 0.0], [0.0, 0.0, 7.0, 0.0]]])
+    assert scoring.dot_product_scores(q, k)[0, 0].tolist() == pytest.approx([math.log(3.0), 0.0])
+    output = scoring.dot_product_attention(q, k, torch.tensor([[[4.0], [8.0]]]))
+    assert output.item() == pytest.approx(5.0)  # 3/4 · 4 + 1/4 · 8
+
+
+@PREFIXES
+@given(problems(), st.integers(1, 5))
+def test_the_class_is_the_formula(problem, width):
+    (batch, heads, queries, keys), lens, _ = problem
+    q, k, v = (torch.randn(batch, heads, n, width) for n in (queries, keys, keys))
+    mask = None if lens is None else valid_mask(lens, (batch, heads, queries, keys))
+    by_formula = scoring.dot_product_attention(q, k, v, mask)
+    by_class = d2l.DotProductAttention(0)(q, k, v, lens)
+    torch.testing.assert_close(by_class, by_formula, rtol=0, atol=1e-6)
+
+
 def every_attention():
     """Both attentions, by a function of (queries, keys, values, lens), all of width 3."""
     return [d2l.AdditiveAttention(3, 3, 4, dropout=0), d2l.DotProductAttention(dropout=0)]
@@ -419,9 +438,91 @@ def test_copies_and_files_of_a_module(which):
     buffer.seek(0)
     loaded = torch.load(buffer, weights_only=False)
     for twin in (copy.deepcopy(attention), pickle.loads(pickle.dumps(attention)), loaded):
-        assert torch.equal(twin.attention_weights, attention.attention_weights)
+        with pytest.raises(RuntimeError, match="there are none"):  # what it looked at stays behind
+            _ = twin.attention_weights
         assert torch.equal(twin(q, q, q, None), output)
         twin.load_state_dict(attention.state_dict())
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # of vmap over the kernel
+@pytest.mark.parametrize("which", [0, 1])
+def test_copies_and_files_after_a_function_transform(which):
+    attention = every_attention()[which]
+    q, lens = torch.randn(2, 2, 3), torch.tensor([1, 2])
+    output = attention(q, q, q, lens)
+    grad = torch.func.grad(lambda x: attention(x, q, q, lens).sum())(q)
+    assert grad.isfinite().all()
+    for twin in (copy.deepcopy(attention), pickle.loads(pickle.dumps(attention))):
+        assert torch.equal(twin(q, q, q, lens), output)
+    torch.testing.assert_close(attention.attention_weights @ q, output)
+    many = torch.vmap(lambda x: attention(x, q, q, lens))(torch.stack((q, q)))
+    torch.testing.assert_close(many, torch.stack((output, output)))
+    assert pickle.dumps(attention)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_call_that_fails_leaves_the_weights_of_the_last(which, monkeypatch):
+    attention = every_attention()[which]
+    q, other = torch.randn(2, 2, 3), torch.randn(2, 2, 3)
+    attention(q, q, q, torch.tensor([1, 2]))
+    before = attention.attention_weights
+
+    def broken(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", broken)
+    monkeypatch.setattr(attention.dropout, "forward", broken)
+    with pytest.raises(MemoryError):
+        attention(other, q, q, None)
+    with pytest.raises(ValueError, match="values has shape"):
+        attention(other, q, torch.randn(2, 5, 3), None)
+    assert torch.equal(attention.attention_weights, before)
+
+
+@pytest.mark.parametrize("heads", [(), (3,)])
+def test_lengths_for_each_query_are_kept_as_lengths(heads):
+    attention = d2l.DotProductAttention(0)
+    q = torch.randn(1, *heads, 71, 4)
+    attention(q, q, q, torch.arange(1, 72).unsqueeze(0))
+    gc.collect()
+    masks = [
+        each
+        for each in gc.get_objects()
+        if type(each) is torch.Tensor and each.shape[-2:] == (71, 71)
+    ]
+    assert masks == []
+    assert attention.attention_weights.triu(1).count_nonzero() == 0
+
+
+@pytest.mark.parametrize("heads", [(), (2,)])
+@pytest.mark.parametrize("per_query", [False, True])
+def test_rows_without_keys_do_not_rest_on_the_kernel(heads, per_query, monkeypatch):
+    """Before PyTorch gave zeros there, softmax of a row of minus infinity was 0 / 0."""
+
+    def older(queries, keys, values, mask, dropout):
+        scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        return F.dropout(F.softmax(scores, -1), dropout) @ values
+
+    attention = d2l.DotProductAttention(0)
+    lens = torch.tensor([[0, 3], [0, 0], [2, 1]] if per_query else [0, 3, 0])
+    empty = (lens == 0).reshape(3, *[1] * len(heads), -1).expand(3, *heads, 2)
+    results = []
+    for kernel in (F.scaled_dot_product_attention, older):
+        monkeypatch.setattr(F, "scaled_dot_product_attention", kernel)
+        torch.manual_seed(0)
+        q, k, v = (torch.randn(3, *heads, rows, 4) for rows in (2, 3, 3))
+        inputs = [x.requires_grad_() for x in (q, k, v)]
+        with torch.autograd.set_detect_anomaly(True):
+            output = attention(*inputs, lens)
+            output.square().sum().backward()
+        assert output[empty].count_nonzero() == 0
+        assert q.grad[empty].count_nonzero() == 0
+        results.append([output.detach(), *(x.grad for x in inputs)])
+    for new, old in zip(*results, strict=True):
+        assert old.isfinite().all()
+        torch.testing.assert_close(new, old, rtol=1e-4, atol=1e-4)
 
 
 def test_masks_are_made_where_the_inputs_are():
@@ -468,6 +569,17 @@ def test_dropout_of_one_leaves_nothing_and_of_none_leaves_all(which):
     assert attention.attention_weights.triu(1).count_nonzero() == 0
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_the_dropout_alone_can_be_switched(which):
+    attention = every_attention()[which]
+    attention.dropout.p = 0.5
+    q = torch.randn(2, 4, 3)
+    attention.train().dropout.eval()
+    assert torch.equal(attention(q, q, q), attention(q, q, q))
+    attention.eval().dropout.train()
+    assert not torch.equal(attention(q, q, q), attention(q, q, q))
+
+
 # AdditiveAttention -------------------------------------------------------------------------------
 
 
@@ -512,7 +624,8 @@ def test_keys_projected_once_serve_every_step():
     expected = attention(q, k, v, lens)
     assert len(projections) == 1
     projected = attention.project_keys(k)
-    steps = [attention.attend(q[:, t : t + 1], projected, v, lens) for t in range(6)]
+    mask = (torch.arange(5) < lens.unsqueeze(1)).unsqueeze(1)  # (B, 1, K)
+    steps = [attention.attend(q[:, t : t + 1], projected, v, mask) for t in range(6)]
     assert len(projections) == 2
     torch.testing.assert_close(torch.cat(steps, 1), expected)
 
@@ -561,24 +674,26 @@ def test_dot_products_never_hold_the_matrix_of_weights(measure, shape):
 # Wrong shapes ------------------------------------------------------------------------------------
 
 SHAPES = [
-    ((2, 3), (2, 4, 3), (2, 4, 3), r"queries has shape \(2, 3\); it needs \(B, Q, D\) or"),
-    ((1, 1, 1, 1, 3),) * 3 + (r"queries has shape \(1, 1, 1, 1, 3\); it needs \(B, Q, D\) or",),
+    ((2, 3), (2, 4, 3), (2, 4, 3), r"queries has shape \(2, 3\); it needs \(B, Q, [D3]\) or "),
+    ((), (2, 4, 3), (2, 4, 3), r"queries has shape \(\); it needs \(B, Q, [D3]\) or "),
+    ((1, 1, 1, 1, 3),) * 3
+    + (r"queries has shape \(1, 1, 1, 1, 3\); it needs .*\(B, H, Q, [D3]\)$",),
     (
         (2, 2, 3),
         (3, 4, 3),
         (3, 4, 3),
-        r"keys has shape \(3, 4, 3\); it needs the batch \(and heads\) of queries, \(2, K, D\), "
-        r"because queries has shape \(2, 2, 3\)$",
+        r"keys has shape \(3, 4, 3\); it needs \(2, K, 3\) beside queries of \(2, 2, 3\)$",
     ),
-    ((2, 2, 3), (2, 5, 4, 3), (2, 4, 3), r"keys has shape \(2, 5, 4, 3\); .* \(2, K, D\)"),
-    ((2, 5, 2, 3), (2, 1, 4, 3), (2, 1, 4, 3), r"keys has shape \(2, 1, 4, 3\); .* \(2, 5, K, D\)"),
-    ((2, 5, 2, 3), (2, 5, 3), (2, 5, 3), r"keys has shape \(2, 5, 3\); .* \(2, 5, K, D\)"),
+    ((2, 2, 3), (2, 5, 4, 3), (2, 4, 3), r"keys has shape \(2, 5, 4, 3\); .* \(2, K, 3\)"),
+    ((2, 2, 3), (2, 3), (2, 4, 3), r"keys has shape \(2, 3\); .* \(2, K, 3\)"),
+    ((2, 5, 2, 3), (2, 1, 4, 3), (2, 1, 4, 3), r"keys has shape \(2, 1, 4, 3\); .* \(2, 5, K, 3\)"),
+    ((2, 5, 2, 3), (2, 5, 3), (2, 5, 3), r"keys has shape \(2, 5, 3\); .* \(2, 5, K, 3\)"),
+    ((2, 2, 3), (2, 2, 4), (2, 2, 4), r"keys has shape \(2, 2, 4\); .* \(2, K, 3\) beside"),
     (
         (2, 2, 3),
         (2, 4, 3),
         (2, 5, 3),
-        r"values has shape \(2, 5, 3\); it needs one row for each key, \(2, 4, V\), "
-        r"because keys has shape \(2, 4, 3\)$",
+        r"values has shape \(2, 5, 3\); it needs \(2, 4, V\), a row for each key$",
     ),
     ((2, 2, 3), (2, 4, 3), (1, 4, 3), r"values has shape \(1, 4, 3\); .* \(2, 4, V\)"),
     ((2, 2, 3), (2, 4, 3), (2, 4), r"values has shape \(2, 4\); .* \(2, 4, V\)"),
@@ -592,29 +707,67 @@ def test_wrong_shapes_are_named(queries, keys, values, message):
     for attention in every_attention():
         with pytest.raises(ValueError, match="^" + message):
             attention(queries, keys, values, None)
-    if queries.dim() > 2:  # the same words by the other door, where keys are projected already
-        message = message.replace("keys has shape", "projected_keys has shape")
-        with pytest.raises(ValueError, match="^" + message):
-            d2l.AdditiveAttention(9, 3, 3, 0).attend(queries, keys, values)
 
 
 def test_wrong_widths_are_named():
-    x3, x4 = torch.ones(2, 2, 3), torch.ones(2, 2, 4)
-    message = r"^keys has shape \(2, 2, 4\); its width needs to be that of queries, 3, because"
-    with pytest.raises(ValueError, match=message):
-        d2l.DotProductAttention(0)(x3, x4, x4)
     attention = d2l.AdditiveAttention(key_size=3, query_size=4, num_hiddens=5, dropout=0)
-    message = r"^keys has shape \(2, 2, 4\); its width needs to be key_size = 3$"
+    x3, x4 = torch.ones(2, 2, 3), torch.ones(2, 2, 4)
+    message = r"^keys has shape \(2, 2, 4\); it needs \(2, K, 3\) beside queries of \(2, 2, 4\)$"
     with pytest.raises(ValueError, match=message):
         attention(x4, x4, x4, None)
-    message = r"^queries has shape \(2, 2, 3\); its width needs to be query_size = 4$"
+    message = r"^queries has shape \(2, 2, 3\); it needs \(B, Q, 4\) or \(B, H, Q, 4\)$"
     with pytest.raises(ValueError, match=message):
         attention(x3, x3, x3, None)
-    message = r"^projected_keys has shape \(2, 2, 3\); its width needs to be num_hiddens = 5$"
-    with pytest.raises(ValueError, match=message):
-        attention.attend(x4, x3, x3)
-    with pytest.raises(ValueError, match=r"^keys has shape \(\); its width needs"):
-        attention.project_keys(torch.tensor(1.0))
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_wrong_types_are_named(which):
+    attention = every_attention()[which]
+    q = torch.randn(2, 4, 3)
+    for place, name in enumerate(("queries", "keys", "values")):
+        for wrong, message in (
+            (q.double(), "has dtype torch.float64; it needs torch.float32, the dtype of "),
+            (q.long(), "has dtype torch.int64; it needs a tensor of floating-point numbers$"),
+            (q.tolist(), "has type list; it needs a tensor of floating-point numbers$"),
+        ):
+            inputs = [q, q, q]
+            inputs[place] = wrong
+            if which == 1 and place == 0 and "float64" in message:  # then it is the others' turn
+                message = (
+                    "keys has dtype torch.float32; it needs torch.float64, the dtype of queries"
+                )
+            else:
+                message = f"{name} {message}"
+            with pytest.raises(TypeError, match="^" + message):
+                attention(*inputs)
+    with pytest.raises(
+        TypeError, match=r"^queries has dtype torch.float32; it needs torch.float64"
+    ):
+        every_attention()[0].double()(q, q, q)
+
+
+@pytest.mark.parametrize("X", [torch.ones(2, 3).long(), torch.ones(2, 3).bool(), [[1.0, 2.0]]])
+def test_scores_are_floating_point_numbers(X):
+    with pytest.raises(TypeError, match=r"^X has (d?)type .*; it needs a tensor of floating-point"):
+        d2l.masked_softmax(X, None)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_autocast_mixes_what_it_likes(which):
+    attention = every_attention()[which]
+    q, lens = torch.randn(2, 4, 3), torch.tensor([4, 2])
+    expected = attention(q, q, q, lens)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        output = attention(q, q.bfloat16(), q, lens)
+        torch.testing.assert_close(output.float(), expected, rtol=0.05, atol=0.05)
+
+
+def test_parts_that_a_decoder_calls_check_nothing():
+    """Checks of values read tensors back, and stall a GPU at every step."""
+    attention = d2l.AdditiveAttention(3, 3, 4, 0).to("meta")  # nothing on "meta" can be read
+    q = torch.empty(2, 1, 3, device="meta")
+    mask = torch.empty(2, 1, 1, dtype=torch.bool, device="meta")
+    assert attention.attend(q, attention.project_keys(q), q, mask).shape == (2, 1, 3)
 
 
 # The notes' own listings -------------------------------------------------------------------------

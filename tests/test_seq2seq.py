@@ -1,4 +1,6 @@
+import pickle
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -241,43 +243,159 @@ def test_dropout_acts_in_training_only():
     assert torch.equal(encoder(source)[0], encoder(source)[0])
 
 
+ZEROS = torch.zeros(2, 3, dtype=torch.long)
+
+
 @pytest.mark.parametrize(
-    ("source", "lengths", "message"),
+    ("source", "lengths", "error", "message"),
     [
-        (torch.full((2, 3), SOURCE_VOCAB), None, r"X holds token 11; .* from 0 to 10"),
-        (torch.full((2, 3), -1), None, r"X holds token -1"),
-        (torch.zeros(2, 3), None, r"X has type torch.float32"),
-        (torch.zeros(3, dtype=torch.long), None, r"X has shape \(3,\)"),
-        (torch.zeros(2, 0, dtype=torch.long), None, r"X has shape \(2, 0\)"),
-        (torch.zeros(2, 3, dtype=torch.long), torch.tensor([3]), r"valid_lens has shape \(1,\)"),
-        (torch.zeros(2, 3, dtype=torch.long), torch.tensor([3, 0]), r"valid_lens holds 0"),
-        (torch.zeros(2, 3, dtype=torch.long), torch.tensor([3, 4]), r"valid_lens holds 4"),
-        (torch.zeros(2, 3, dtype=torch.long), torch.tensor([3.0, 1.0]), r"valid_lens has type"),
+        (ZEROS + 11, None, ValueError, r"X\[0, 0\] is 11; it needs to be from 0 to 10$"),
+        (ZEROS - 1, None, ValueError, r"X\[0, 0\] is -1; it needs to be from 0 to 10$"),
+        (ZEROS.float(), None, TypeError, "X has dtype torch.float32; it needs a tensor of integ"),
+        (ZEROS.tolist(), None, TypeError, "X has type list; it needs a tensor of integers"),
+        (ZEROS[0], None, ValueError, r"X has shape \(3,\); it needs \(B, T\)"),
+        (ZEROS[:, :0], None, ValueError, r"X has shape \(2, 0\); it needs \(B, T\), both above 0"),
+        (ZEROS, [3], ValueError, r"valid_lens has shape \(1,\); it needs \(B,\) = \(2,\)$"),
+        (ZEROS, [3, 0], ValueError, r"valid_lens\[1\] is 0; it needs to be from 1 to 3$"),
+        (ZEROS, [3, 4], ValueError, r"valid_lens\[1\] is 4; it needs to be from 1 to 3$"),
+        (ZEROS, [3.0, 1.0], TypeError, "valid_lens has dtype torch.float32; it needs a tensor of"),
+        (ZEROS, [True, True], TypeError, "valid_lens has dtype torch.bool; it needs a tensor of"),
     ],
 )
-def test_a_source_that_does_not_fit_is_told_so(source, lengths, message):
-    with pytest.raises(ValueError, match=message):
+def test_a_source_that_does_not_fit_is_told_so(source, lengths, error, message):
+    lengths = None if lengths is None else torch.tensor(lengths)
+    with pytest.raises(error, match="^" + message):
         build().encoder(source, lengths)
+
+
+def test_tokens_may_be_int32():
+    source = tokens(2, 3, high=SOURCE_VOCAB)
+    encoder = build().encoder
+    assert torch.equal(encoder(source.int())[0], encoder(source)[0])
 
 
 def test_a_target_token_beyond_the_table_is_told_so():
     model = build()
     state = model.decoder.init_state(model.encoder(tokens(1, 3, high=SOURCE_VOCAB)))
-    with pytest.raises(ValueError, match=r"X holds token 13; .* from 0 to 12"):
-        model.decoder(torch.tensor([[13]]), state)
+    with pytest.raises(ValueError, match=r"^X\[0, 1\] is 13; it needs to be from 0 to 12$"):
+        model.decoder(torch.tensor([[12, 13]]), state)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "error", "message"),
+    [
+        ([3, 9], ValueError, r"enc_valid_lens\[1\] is 9; it needs to be from 0 to 3$"),
+        ([[3], [2]], ValueError, r"enc_valid_lens has shape \(2, 1\); it needs \(B,\) = \(2,\)$"),
+        ([3.0, 2.0], TypeError, r"enc_valid_lens has dtype torch.float32"),
+    ],
+)
+def test_lengths_are_checked_where_a_state_is_made(lengths, error, message):
+    model = build()
+    encoded = model.encoder(tokens(2, 3, high=SOURCE_VOCAB))
+    with pytest.raises(error, match="^" + message):
+        model.decoder.init_state(encoded, torch.tensor(lengths))
 
 
 @pytest.mark.parametrize("decoder", [Seq2SeqDecoder, Seq2SeqAttentionDecoder])
 @pytest.mark.parametrize(("num_hiddens", "num_layers"), [(6, 1), (8, 2)])
 def test_a_decoder_that_does_not_fit_its_encoder_is_told_so(decoder, num_hiddens, num_layers):
     other = decoder(TARGET_VOCAB, 5, num_hiddens, num_layers)
-    with pytest.raises(ValueError, match=r"state of shape \(1, 2, 8\); the decoder needs"):
-        other.init_state(build().encoder(tokens(2, 3, high=SOURCE_VOCAB)))
+    needs = rf"it needs \(num_layers, B, num_hiddens\) = \({num_layers}, B, {num_hiddens}\)$"
+    encoded = build().encoder(tokens(2, 3, high=SOURCE_VOCAB))
+    message = rf"^the last state in enc_outputs has shape \(1, 2, 8\); {needs}"
+    with pytest.raises(ValueError, match=message):
+        other.init_state(encoded)
+
+
+@pytest.mark.parametrize("decoder", [Seq2SeqDecoder, Seq2SeqAttentionDecoder])
+@pytest.mark.parametrize("shape", [(3, 5, 8), (2, 5, 7), (2, 8)])
+def test_states_that_do_not_belong_together_are_told_so(decoder, shape):
+    needs = r"it needs \(B, S, num_hiddens\) = \(2, S, 8\)$"
+    message = rf"^the states in enc_outputs has shape {re.escape(str(shape))}; {needs}"
+    with pytest.raises(ValueError, match=message):
+        build(decoder).decoder.init_state((torch.ones(shape), torch.ones(1, 2, 8)))
+
+
+@pytest.mark.parametrize("decoder", [Seq2SeqDecoder, Seq2SeqAttentionDecoder])
+def test_a_step_reads_nothing_back(decoder):
+    """On "meta", where no entry can be read, a step works: so it does not stall a GPU."""
+    model = build(decoder).to("meta")
+    hidden = torch.empty(1, 2, 8, device="meta")
+    state = model.decoder.init_state((torch.empty(2, 5, 8, device="meta"), hidden))
+    if decoder is Seq2SeqAttentionDecoder:
+        state = state._replace(mask=torch.ones(2, 1, 5, dtype=torch.bool, device="meta"))
+    logits, _ = model.decoder(torch.zeros(2, 1, dtype=torch.long, device="meta"), state)
+    assert logits.shape == (2, 1, TARGET_VOCAB)
+
+
+def test_the_state_carries_a_mask():
+    model = build()
+    source, lengths = tokens(2, 3, high=SOURCE_VOCAB), torch.tensor([3, 1])
+    encoded = model.encoder(source, lengths)
+    mask = model.decoder.init_state(encoded, lengths).mask
+    assert mask.tolist() == [[[True, True, True]], [[True, False, False]]]
+    assert model.decoder.init_state(encoded).mask is None
+
+
+def test_a_pass_that_fails_leaves_the_weights_of_the_last(monkeypatch):
+    model = build()
+    model(tokens(2, 5, high=SOURCE_VOCAB), tokens(2, 4, high=TARGET_VOCAB))
+    before = model.decoder.attention_weights
+
+    def broken(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(model.decoder.dense, "forward", broken)
+    with pytest.raises(MemoryError):
+        model(tokens(1, 5, high=SOURCE_VOCAB), tokens(1, 2, high=TARGET_VOCAB))
+    assert torch.equal(model.decoder.attention_weights, before)
+
+
+def test_a_model_can_be_stored_after_a_pass():
+    model = build().train()
+    logits, _ = model(tokens(2, 5, high=SOURCE_VOCAB), tokens(2, 4, high=TARGET_VOCAB))
+    logits.sum().backward()
+    twin = pickle.loads(pickle.dumps(model))
+    with pytest.raises(RuntimeError, match="there are none"):
+        _ = twin.decoder.attention_weights
 
 
 def test_an_odd_width_cannot_be_halved():
-    with pytest.raises(ValueError, match="num_hiddens is 7; a bidirectional encoder needs an even"):
+    with pytest.raises(ValueError, match=r"^num_hiddens is 7; it needs to be even"):
         Seq2SeqEncoder(9, 4, 7, 1, bidirectional=True)
+    assert Seq2SeqEncoder(9, 4, 7, 1).rnn.hidden_size == 7
+
+
+@pytest.mark.parametrize("build_one", [Seq2SeqEncoder, Seq2SeqDecoder, Seq2SeqAttentionDecoder])
+def test_what_is_not_asked_for_is_off(build_one):
+    plain = build_one(9, 4, 6, 2)
+    assert (plain.dropout.p, plain.rnn.dropout, plain.rnn.bidirectional) == (0, 0, False)
+    assert plain.rnn.num_layers == 2
+    assert plain.rnn.batch_first
+    dropping = build_one(9, 4, 6, 2, 0.25)
+    assert (dropping.dropout.p, dropping.rnn.dropout) == (0.25, 0.25)
+    with warnings.catch_warnings():  # PyTorch warns of dropout between layers where there is one
+        warnings.simplefilter("error")
+        assert build_one(9, 4, 6, 1, 0.25).rnn.dropout == 0
+    if build_one is Seq2SeqAttentionDecoder:
+        assert plain.bridge
+        assert dropping.attention.dropout.p == 0
+        assert build_one(9, 4, 6, 2, attention_dropout=0.5).attention.dropout.p == 0.5
+    if build_one is Seq2SeqEncoder:
+        assert build_one(9, 4, 6, 2, bidirectional=True).rnn.bidirectional
+
+
+def test_embeddings_start_small():
+    torch.manual_seed(0)
+    for module in (Seq2SeqEncoder(500, 64, 4, 1), Seq2SeqAttentionDecoder(500, 64, 4, 1)):
+        assert module.embedding.weight.std().item() == pytest.approx(0.3, abs=0.01)
+
+
+def test_without_a_bridge_the_decoder_starts_from_zeros():
+    decoder = Seq2SeqAttentionDecoder(TARGET_VOCAB, 5, 8, 1, bridge=False)
+    encoded = build().encoder(tokens(2, 5, high=SOURCE_VOCAB))
+    assert decoder.init_state(encoded).hidden.count_nonzero() == 0
+    assert torch.equal(build().decoder.init_state(encoded).hidden, encoded[1])
 
 
 def test_the_notes_listings_of_10_4_run():
