@@ -4,34 +4,39 @@ The file has three columns: English, French, and the attribution that its licenc
 France) asks to keep. ``python -m d2lattn.corpus.tatoeba`` downloads it; :func:`read_tatoeba` reads
 it, or any file of that format that you already have, zipped or not.
 
-Nothing is ever unpacked: the one text inside an archive is read in place, up to a limit, so a
-hostile archive can neither write outside its folder nor fill the disk.
+Nothing is ever unpacked: the one text inside an archive is read in place, line by line and up to a
+limit, so a hostile archive can neither write outside its folder nor fill the disk or the memory.
 """
 
 import argparse
 import hashlib
+import lzma
 import os
+import queue
 import re
+import secrets
 import sys
-import tempfile
+import threading
 import time
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
-from http.client import HTTPException
+from collections.abc import Callable, Iterable, Iterator
+from http.client import HTTPException, HTTPMessage
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import IO, Any
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from d2lattn.checks import wrong
 from d2lattn.corpus.pairs import Pair
 
 URL = "https://www.manythings.org/anki/fra-eng.zip"
 FILE_NAME = "fra-eng.zip"
 MAX_DOWNLOAD = 100 * 2**20
 MAX_TEXT = 200 * 2**20
+MAX_LINE = 2**16
 MAX_SECONDS = 600
 
 BY_HAND = (
@@ -90,20 +95,20 @@ def read_tatoeba(
     Args:
         path: a text file of three columns with tabs between them, or a zip archive with one.
         max_tokens: leave out pairs with a longer side.
-        max_pairs: stop after so many.
+        max_pairs: stop after so many, and read (and check) no further.
 
     Returns:
         Pairs without links: nobody has aligned them. A pair that comes twice is kept once. One
         English sentence may have many translations; :func:`references` groups them.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        OSError: there is no such file, or it cannot be read.
         ValueError: the file is empty, is a web page, is not UTF-8, has another number of columns,
-            or is an archive that is damaged, too large or not to be trusted.
+            is too large, or is an archive that is damaged or not to be trusted.
     """
     for name, limit in (("max_tokens", max_tokens), ("max_pairs", max_pairs)):
         if limit is not None and limit < 1:
-            raise ValueError(f"{name} is {limit}; a number from 1 up is needed")
+            raise wrong(ValueError, name, limit, "to be 1 or more")
     pairs: dict[tuple[tuple[str, ...], tuple[str, ...]], Pair] = {}
     for english, french in _columns(Path(path)):
         source, target = tokenize(english), tokenize(french, french=True)
@@ -157,28 +162,59 @@ def split_by_source(
     return splits
 
 
-def _columns(path: Path) -> list[tuple[str, str]]:
-    """Check a file and give its first two columns."""
-    data = _content(path)
-    if not data.strip():
-        raise ValueError(f"{path} is empty")
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
-        raise ValueError(
-            f"{path} holds a web page, not sentence pairs: the server sent an error page. {BY_HAND}"
-        )
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"{path} is not UTF-8 (line {number}): save it as UTF-8, it may be Latin-1 now"
-        ) from None
-    rows = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        line = line.rstrip("\r")
-        if not line.strip():
+DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,  # what bz2 says, and a seek to before the beginning
+    EOFError,
+    UnicodeDecodeError,  # a name within
+    NotImplementedError,  # a method of compression that Python does not know
+    RuntimeError,  # encrypted
+)
+
+
+def _columns(path: Path) -> Iterator[tuple[str, str]]:
+    """Check a text file, or the one text in an archive, line by line; give its first columns."""
+    with path.open("rb") as file:
+        zipped = file.read(2) == b"PK"
+        file.seek(0)
+        if not zipped:
+            yield from _rows(path, file)
+            return
+        try:
+            with zipfile.ZipFile(file) as archive, _only_text(path, archive) as text:
+                yield from _rows(path, text)
+        except DAMAGED as error:
+            raise ValueError(
+                f"{path} is a damaged archive ({error}): delete it and download it again. {BY_HAND}"
+            ) from None
+
+
+def _rows(path: Path, text: IO[bytes]) -> Iterator[tuple[str, str]]:
+    number, size, empty, encoding = 0, 0, True, "utf-8-sig"
+    while line := text.readline(MAX_LINE):
+        number, size = number + 1, size + len(line)
+        if size > MAX_TEXT:
+            raise _too_large(path)
+        if empty and line.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+            raise ValueError(
+                f"{path} holds a web page, not sentence pairs: the server sent an error page. "
+                f"{BY_HAND}"
+            )
+        if len(line) == MAX_LINE:
+            raise ValueError(f"{path} has {MAX_LINE:,} bytes or more in line {number}")
+        try:
+            row = line.decode(encoding).rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise ValueError(
+                f"{path} is not UTF-8 (line {number}): save it as UTF-8, it may be Latin-1 now"
+            ) from None
+        encoding = "utf-8"  # only the first line may begin with a byte order mark
+        if not row.strip():
             continue
-        columns = line.split("\t")
+        empty = False
+        columns = row.split("\t")
         if len(columns) != 3:
             raise ValueError(
                 f"{path} has {len(columns)} columns in line {number}; three are needed, with tabs "
@@ -186,58 +222,40 @@ def _columns(path: Path) -> list[tuple[str, str]]:
             )
         if not (columns[0].strip() and columns[1].strip()):
             raise ValueError(f"{path} has an empty sentence in line {number}")
-        rows.append((columns[0], columns[1]))
-    return rows
+        yield columns[0], columns[1]
+    if empty:
+        raise ValueError(f"{path} is empty")
 
 
-def _content(path: Path) -> bytes:
-    """Read a text file, or the one text inside a zip archive."""
-    with path.open("rb") as file:
-        if file.read(2) == b"PK":
-            return _zipped(path)
-        file.seek(0)
-        data = file.read(MAX_TEXT + 1)
-    if len(data) > MAX_TEXT:
-        raise ValueError(f"{path} is larger than {MAX_TEXT:,} bytes; no list of pairs is")
-    return data
-
-
-def _zipped(path: Path) -> bytes:
-    """Read the one text in an archive, in place and no further than the limit."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            for name in names:
-                if name.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", name) or ":" in name:
-                    raise ValueError(
-                        f"{path} is not to be trusted: it holds a file named {name!r}, outside of "
-                        f"its own folder. {BY_HAND}"
-                    )
-            texts = [
-                name
-                for name in names
-                if name.endswith((".txt", ".tsv")) and not Path(name).name.startswith("_")
-            ]
-            if len(texts) != 1:
-                raise ValueError(
-                    f"{path} holds {len(texts)} texts ({', '.join(names[:5])}); one .txt or .tsv "
-                    f"file is needed"
-                )
-            data = b""
-            too_large = archive.getinfo(texts[0]).file_size > MAX_TEXT
-            if not too_large:  # as it says; it may lie
-                with archive.open(texts[0]) as file:
-                    data = file.read(MAX_TEXT + 1)
-                too_large = len(data) > MAX_TEXT
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+def _only_text(path: Path, archive: zipfile.ZipFile) -> IO[bytes]:
+    """Open the one text in an archive, in place."""
+    names = archive.namelist()
+    for name in names:
+        if name.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", name) or ":" in name:
+            raise ValueError(
+                f"{path} is not to be trusted: it holds a file named {name!r}, outside of "
+                f"its own folder. {BY_HAND}"
+            )
+    texts = [  # what begins with a point or a line, or lies in __MACOSX, is about other files
+        name
+        for name in names
+        if name.endswith((".txt", ".tsv")) and not re.search(r"(^|/)([._][^/]*|__MACOSX/.*)$", name)
+    ]
+    if len(texts) != 1:
         raise ValueError(
-            f"{path} is a damaged archive ({error}): delete it and download it again. {BY_HAND}"
-        ) from None
-    if too_large:
-        raise ValueError(
-            f"{path} is not to be trusted: it unpacks to more than {MAX_TEXT:,} bytes. {BY_HAND}"
+            f"{path} holds {len(texts)} texts ({', '.join(names[:5])}); one .txt or .tsv "
+            f"file is needed"
         )
-    return data
+    if archive.getinfo(texts[0]).file_size > MAX_TEXT:  # as it says; it may lie
+        raise _too_large(path)
+    return archive.open(texts[0])
+
+
+def _too_large(path: Path) -> ValueError:
+    return ValueError(
+        f"{path} is not to be trusted: it holds more than {MAX_TEXT:,} bytes of text, and no list "
+        f"of pairs does. {BY_HAND}"
+    )
 
 
 # --- downloading -----------------------------------------------------------------------------
@@ -287,7 +305,8 @@ def download_tatoeba(
         url: where from; HTTPS alone is spoken.
         checksum: the SHA-256 that the file must have, in hexadecimal digits. The data grows every
             week, so there is none by default.
-        timeout: seconds to wait for each answer of the server.
+        timeout: seconds of silence after which the server is given up. However it sends, the
+            whole download ends after ``MAX_SECONDS``.
         max_bytes: the largest file to accept.
         handlers: ``urllib.request`` handlers to add, for a proxy.
 
@@ -296,27 +315,31 @@ def download_tatoeba(
             that cannot be written; the message says what to do.
     """
     if not url.lower().startswith("https://"):
-        raise ValueError(f"url is {url}; an address that begins with https:// is needed")
+        raise wrong(ValueError, "url", url, "to begin with https://")
     if checksum is not None and not re.fullmatch("[0-9a-fA-F]{64}", checksum):
-        raise ValueError(
-            f"checksum is {checksum!r}; the 64 hexadecimal digits of SHA-256 are needed"
-        )
+        raise wrong(ValueError, "checksum", checksum, "the 64 hexadecimal digits of SHA-256")
     folder = cache_directory(cache)
     path = folder / FILE_NAME
     if path.exists():
-        _check(path, checksum)
+        try:
+            _check(path, checksum)
+        except OSError as error:
+            raise DownloadError(
+                f"{path} cannot be read ({error.strerror or error}): move it away, or choose "
+                f"another folder by D2LATTN_CACHE or the cache argument"
+            ) from error
         return path
+    part = folder / f".tatoeba-{secrets.token_hex(8)}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder, prefix=".tatoeba-", suffix=".part")
+        file = part.open("xb")
     except OSError as error:
         raise DownloadError(
             f"the cache folder {folder} cannot be written ({error.strerror or error}): choose "
             f"another by D2LATTN_CACHE or the cache argument"
         ) from error
-    part = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with file:
             _fetch(url, file.write, timeout, max_bytes, handlers)
         _check(part, checksum)
         os.replace(part, path)
@@ -337,56 +360,72 @@ def _fetch(
     max_bytes: int,
     handlers: tuple[Any, ...],
 ) -> None:
-    """Stream an answer, and refuse one that is too large, too slow, cut off or a web page."""
-    request = Request(url, headers={"User-Agent": "d2lattn (Attention You Can Run)"})
+    """Write an answer as it comes; refuse one that is too large, too slow, cut off or a web page.
+
+    A thread of its own waits for the server. So the limit on the whole time holds wherever the
+    server is slow: in looking up its name, in its headers, in its data.
+    """
+    arrived: queue.SimpleQueue[HTTPMessage | bytes | Exception] = queue.SimpleQueue()
+    given_up = threading.Event()
+
+    def receive() -> None:
+        request = Request(url, headers={"User-Agent": "d2lattn (Attention You Can Run)"})
+        try:
+            with build_opener(_HttpsOnly, *handlers).open(request, timeout=timeout) as answer:
+                arrived.put(answer.headers)
+                while not given_up.is_set():
+                    chunk = answer.read1(2**16)
+                    arrived.put(chunk)
+                    if not chunk:
+                        return
+        except Exception as error:
+            arrived.put(error)
+
     deadline = time.monotonic() + MAX_SECONDS
-    received = 0
+    received, expected = 0, None
+    threading.Thread(target=receive, daemon=True).start()
     try:
-        with build_opener(_HttpsOnly, *handlers).open(request, timeout=timeout) as answer:
-            announced = answer.headers.get("Content-Length")
-            expected = int(announced) if announced and announced.isdigit() else None
-            if "html" in answer.headers.get("Content-Type", ""):
+        while (news := arrived.get(timeout=max(0, deadline - time.monotonic()))) != b"":
+            if time.monotonic() > deadline:
+                raise queue.Empty
+            if isinstance(news, Exception):
+                raise _unreachable(url, news) from news
+            if isinstance(news, HTTPMessage):
+                announced = news.get("Content-Length", "")
+                expected = int(announced) if announced.isdigit() else None
+                if "html" in news.get("Content-Type", ""):
+                    raise DownloadError(
+                        f"{url} answers with a web page in place of the data. {BY_HAND}"
+                    )
+                continue
+            received += len(news)
+            if max(received, expected or 0) > max_bytes:
                 raise DownloadError(
-                    f"{url} answers with a web page in place of the data. {BY_HAND}"
+                    f"{url} sends more than {max_bytes:,} bytes; the download was stopped"
                 )
-            while chunk := answer.read(2**16):
-                received += len(chunk)
-                if received > max_bytes or (expected or 0) > max_bytes:
-                    raise DownloadError(
-                        f"{url} sends more than {max_bytes:,} bytes; the download was stopped"
-                    )
-                if time.monotonic() > deadline:
-                    raise DownloadError(
-                        f"{url} took more than {MAX_SECONDS} s; the download was stopped. {BY_HAND}"
-                    )
-                _write(write, chunk)
-    except _WriteError as error:
-        raise error.cause from None
-    except HTTPError as error:
-        raise DownloadError(f"{url} answers {error.code} {error.reason}. {BY_HAND}") from error
-    except (OSError, HTTPException, ValueError) as error:
-        reason = getattr(error, "reason", error)
+            write(news)
+    except queue.Empty:
         raise DownloadError(
-            f"{url} cannot be reached ({reason}): check the connection and try again. {BY_HAND}"
-        ) from error
+            f"{url} took more than {MAX_SECONDS} s; the download was stopped. {BY_HAND}"
+        ) from None
+    finally:
+        given_up.set()
     if expected is not None and received != expected:
         raise DownloadError(
             f"{url} broke off after {received:,} of {expected:,} bytes: try again. {BY_HAND}"
         )
 
 
-class _WriteError(Exception):
-    """Tells an error of the disk from one of the network: both are ``OSError``."""
-
-    def __init__(self, cause: OSError) -> None:
-        self.cause = cause
-
-
-def _write(write: Callable[[bytes], Any], chunk: bytes) -> None:
-    try:
-        write(chunk)
-    except OSError as error:
-        raise _WriteError(error) from None
+def _unreachable(url: str, error: Exception) -> Exception:
+    """What to say of an error on the way."""
+    if isinstance(error, HTTPError):
+        return DownloadError(f"{url} answers {error.code} {error.reason}. {BY_HAND}")
+    if isinstance(error, OSError | HTTPException | ValueError):
+        reason = getattr(error, "reason", error)
+        return DownloadError(
+            f"{url} cannot be reached ({reason}): check the connection and try again. {BY_HAND}"
+        )
+    return error
 
 
 def _check(path: Path, checksum: str | None) -> None:
@@ -401,7 +440,8 @@ def _check(path: Path, checksum: str | None) -> None:
                 f"checksum of the edition you want"
             )
     try:
-        _columns(path)
+        for _ in _columns(path):
+            pass
     except ValueError as error:
         raise DownloadError(f"what arrived is not the data: {error}") from error
 
@@ -421,7 +461,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (DownloadError, ValueError) as error:
         print(f"Not downloaded: {error}", file=sys.stderr)
         return 1
-    print(f"{path}: {len(_columns(path)):,} pairs, read them by read_tatoeba({str(path)!r})")
+    number = sum(1 for _ in _columns(path))
+    print(f"{path}: {number:,} pairs, read them by read_tatoeba({str(path)!r})")
     return 0
 
 

@@ -5,13 +5,15 @@ import http.client
 import io
 import itertools
 import os
+import runpy
 import socket
 import stat
-import subprocess
 import sys
 import threading
+import time
+import tracemalloc
 import zipfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.request import HTTPSHandler
@@ -20,6 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import d2lattn
 from d2lattn.corpus import download_tatoeba, read_tatoeba, tatoeba
 from d2lattn.corpus.pairs import Pair
 from d2lattn.corpus.tatoeba import DownloadError, references, split_by_source, tokenize
@@ -31,10 +34,10 @@ LINES = (
 )
 
 
-def zipped(**files):
+def zipped(method=zipfile.ZIP_DEFLATED, /, **files):
     """Make an archive: names with ``__`` for the dot."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, text in files.items():
             archive.writestr(name.replace("__", "."), text)
     return buffer.getvalue()
@@ -112,6 +115,9 @@ def corrupted():
 
 BAD_FILES = {
     "empty": (b"", "is empty"),
+    "only a byte order mark": (b"\xef\xbb\xbf", "is empty"),
+    "only a byte order mark in zip": (zipped(fra__txt=b"\xef\xbb\xbf\r\n"), "is empty"),
+    "endless line": (b"\0" * 100_000, "65,536 bytes or more in line 1"),
     "only blank lines": (b"\n  \n", "is empty"),
     "two columns": (b"Go.\tVa !\n", "2 columns in line 1; three are needed"),
     "four columns": (b"Go.\tVa !\ta\tb\n", "4 columns in line 1"),
@@ -122,12 +128,14 @@ BAD_FILES = {
     "web page": (b"\n<!DOCTYPE html><html><body>404</body></html>", "holds a web page"),
     "truncated zip": (GOOD[: len(GOOD) // 2], "damaged archive"),
     "corrupted zip": (corrupted(), "damaged archive"),
+    "corrupted name": (zipped(é__txt=LINES).replace("é".encode(), b"\xff\xff"), "damaged archive"),
     "encrypted zip": (encrypted(), "damaged archive"),
     "path traversal": (zipped(**{"../../evil__txt": LINES}), "outside of its own folder"),
     "absolute path": (zipped(**{"/etc/evil__txt": LINES}), "outside of its own folder"),
     "drive letter": (zipped(**{"C:\\evil__txt": LINES}), "outside of its own folder"),
     "no text": (zipped(picture__png="x"), "0 texts"),
     "two texts": (zipped(a__txt=LINES, b__txt=LINES), "2 texts"),
+    "no text but notes on one": (zipped(**{"__MACOSX/._fra.txt": "\0\5"}), "0 texts"),
     "empty text in zip": (zipped(fra__txt=""), "is empty"),
     "two columns in zip": (zipped(fra__txt="Go.\tVa !"), "2 columns"),
 }
@@ -147,20 +155,73 @@ def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(tatoeba, "MAX_TEXT", 10_000)
     path = tmp_path / "bomb.zip"
     path.write_bytes(zipped(fra__txt=LINES * 1000))
-    with pytest.raises(ValueError, match="unpacks to more than"):
-        read_tatoeba(path)
+    with pytest.raises(ValueError, match="more than 10,000 bytes of text"):
+        read_tatoeba(path, max_pairs=1)
 
     lying = bytearray(path.read_bytes())  # says that it is small
     for magic, offset in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
         place = lying.find(magic)
         lying[place + offset : place + offset + 4] = (50).to_bytes(4, "little")
     path.write_bytes(lying)
-    with pytest.raises(ValueError, match=r"damaged|unpacks to more"):
+    with pytest.raises(ValueError, match=r"damaged|more than 10,000 bytes"):
         read_tatoeba(path)
 
     path.write_text(LINES * 1000, encoding="utf-8")
-    with pytest.raises(ValueError, match="larger than"):
+    with pytest.raises(ValueError, match="more than 10,000 bytes"):
         read_tatoeba(path)
+
+
+METHODS = {"deflate": zipfile.ZIP_DEFLATED, "bz2": zipfile.ZIP_BZIP2, "lzma": zipfile.ZIP_LZMA}
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_an_archive_that_is_damaged_anywhere_is_read_right_or_refused(tmp_path, method):
+    path, good = tmp_path / "fra.zip", zipped(method, fra__txt=LINES)
+    path.write_bytes(good)
+    wanted = read_tatoeba(path)
+    refused = []
+    for place in range(2, len(good)):
+        path.write_bytes(good[:place] + bytes([good[place] ^ 255]) + good[place + 1 :])
+        try:
+            assert read_tatoeba(path) == wanted
+        except ValueError as error:
+            refused.append(str(error))
+    assert len(refused) > len(good) / 2
+    assert all(message.startswith(str(path)) for message in refused)
+
+
+def test_an_archive_made_on_a_mac_holds_one_text(tmp_path):
+    path = tmp_path / "fra.zip"
+    notes = {"__MACOSX/._fra.txt": b"\0\5\x16\7", "._fra.txt": b"\0"}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in {"fra.txt": LINES, **notes}.items():
+            archive.writestr(name, text)
+    path.write_bytes(buffer.getvalue())
+    assert len(read_tatoeba(path)) == 3
+
+
+@pytest.mark.parametrize("suffix", ["zip", "tsv"])
+def test_little_memory_is_used_however_long_the_text(tmp_path, suffix):
+    path, text = tmp_path / f"fra.{suffix}", LINES.encode() * 7_000
+    path.write_bytes(zipped(fra__txt=text) if suffix == "zip" else text)
+    assert len(text) > 1_400_000
+    tracemalloc.start()
+    try:
+        assert len(read_tatoeba(path, max_pairs=1)) == 1
+        assert sum(1 for _ in tatoeba._columns(path)) == 21_000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 500_000
+
+
+def test_nothing_is_read_after_the_last_pair(tmp_path):
+    path = tmp_path / "fra.tsv"
+    path.write_text(LINES + "one column\n", encoding="utf-8")
+    assert len(read_tatoeba(path, max_pairs=3)) == 3
+    with pytest.raises(ValueError, match="1 columns in line 4"):
+        read_tatoeba(path, max_pairs=4)
 
 
 def test_a_missing_file_and_senseless_limits_are_named(tmp_path):
@@ -367,28 +428,90 @@ def test_a_server_that_falls_silent_is_given_up(tmp_path):
     assert left_behind(tmp_path / "cache") == []
 
 
-def test_a_server_that_drips_is_given_up(tmp_path, monkeypatch):
+@contextmanager
+def saying(parts):
+    """Answer one request on loopback with these bytes, and with no more when the test is over."""
+    over = threading.Event()
+
+    def speak(server):
+        connection, _ = server.accept()
+        with connection, suppress(OSError):
+            connection.recv(1000)
+            for part in parts:
+                if over.is_set():
+                    return
+                connection.sendall(part)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=speak, args=(server,))
+        thread.start()
+        try:
+            yield (ToLoopback(server.getsockname()[1]),)
+        finally:
+            over.set()
+            thread.join()
+
+
+def dripping(data, seconds=0.02, at_most=200):
+    for byte in data[:at_most]:
+        time.sleep(seconds)
+        yield bytes([byte])
+
+
+HEADERS = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(GOOD)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        lambda: itertools.chain([HEADERS], dripping(GOOD)),
+        lambda: dripping(HEADERS),
+        lambda: dripping(b"HTTP/1.1 200 OK\r\nX-Slow: " + b"z" * 1000),
+    ],
+    ids=["data", "headers", "one header"],
+)
+def test_a_server_that_drips_is_given_up_in_time(tmp_path, monkeypatch, parts):
+    monkeypatch.setattr(tatoeba, "MAX_SECONDS", 0.3)
+    start = time.monotonic()
+    with (
+        saying(parts()) as handlers,
+        pytest.raises(DownloadError, match=r"took more than 0\.3 s"),
+    ):
+        download_tatoeba(tmp_path / "cache", handlers=handlers)
+    assert time.monotonic() - start < 1.5  # dripping to the end takes longer, nothing else does
+    assert left_behind(tmp_path / "cache") == []
+
+
+def test_a_server_that_never_stops_sending_is_given_up_in_time(tmp_path, monkeypatch):
     monkeypatch.setattr(tatoeba, "MAX_SECONDS", -1)
     with served(GOOD) as (handlers, _), pytest.raises(DownloadError, match="took more than"):
+        download_tatoeba(tmp_path / "cache", handlers=handlers)
+
+
+def test_an_answer_that_is_not_http_is_told(tmp_path):
+    with (
+        saying([b"SSH-2.0 hello\r\n\r\n"]) as handlers,
+        pytest.raises(DownloadError, match="cannot be reached"),
+    ):
         download_tatoeba(tmp_path / "cache", handlers=handlers)
     assert left_behind(tmp_path / "cache") == []
 
 
-def test_an_answer_that_is_not_http_is_told(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as server:
+def test_an_answer_without_headers_is_read(tmp_path):
+    with saying([b"HTTP/1.0 200 OK\r\n\r\n", GOOD]) as handlers:
+        assert download_tatoeba(tmp_path, handlers=handlers).read_bytes() == GOOD
 
-        def babble():
-            connection, _ = server.accept()
-            with connection:
-                connection.recv(1000)
-                connection.sendall(b"SSH-2.0 hello\r\n\r\n")
 
-        thread = threading.Thread(target=babble)
-        thread.start()
-        with pytest.raises(DownloadError, match="cannot be reached"):
-            download_tatoeba(tmp_path / "cache", handlers=(ToLoopback(server.getsockname()[1]),))
-        thread.join()
-    assert left_behind(tmp_path / "cache") == []
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
+@pytest.mark.parametrize("umask", [0o022, 0o027])
+def test_the_file_is_as_private_as_the_user_wants(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        with served(GOOD) as (handlers, _):
+            path = download_tatoeba(tmp_path, handlers=handlers)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
 
 
 def test_without_a_network_the_message_says_what_to_do(tmp_path):
@@ -416,10 +539,10 @@ def test_a_folder_without_write_permission_is_named(tmp_path, monkeypatch):
     folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
     if os.access(folder, os.W_OK):  # the superuser may write anywhere: let the call say no
 
-        def refuse(**_):
+        def refuse(*_):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(tatoeba.tempfile, "mkstemp", refuse)
+        monkeypatch.setattr(Path, "open", refuse)
     with served(GOOD) as (handlers, _), pytest.raises(DownloadError, match="Permission denied"):
         download_tatoeba(folder, handlers=handlers)
     folder.chmod(stat.S_IRWXU)
@@ -427,22 +550,11 @@ def test_a_folder_without_write_permission_is_named(tmp_path, monkeypatch):
 
 
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
-    opened = os.fdopen
-
-    class Full:
-        def __init__(self, *arguments):
-            self.file = opened(*arguments)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            self.file.close()
-
+    class Full(io.FileIO):
         def write(self, _chunk):
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tatoeba.os, "fdopen", Full)
+    monkeypatch.setattr(Path, "open", lambda path, mode: Full(path, mode))
     with served(GOOD) as (handlers, _), pytest.raises(DownloadError, match="No space left"):
         download_tatoeba(tmp_path / "cache", handlers=handlers)
     assert left_behind(tmp_path / "cache") == []
@@ -465,6 +577,13 @@ def test_a_damaged_file_in_the_cache_is_told_and_kept(tmp_path):
     assert seen == []
 
 
+def test_a_folder_in_the_place_of_the_file_is_told(tmp_path):
+    (tmp_path / "fra-eng.zip").mkdir()
+    with pytest.raises(DownloadError, match=r"fra-eng\.zip cannot be read .*move it away"):
+        download_tatoeba(tmp_path)
+    assert tatoeba.main(["--cache", str(tmp_path)]) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"url": "http://example.org/"}, "https://"), ({"checksum": "abc"}, "64 hexadecimal")],
@@ -482,12 +601,15 @@ def test_the_command_says_what_it_did(tmp_path, capsys, monkeypatch):
     assert "Not downloaded: the file has the SHA-256" in capsys.readouterr().err
 
 
-def test_the_command_runs_without_a_warning(tmp_path):
+@pytest.mark.filterwarnings("error")
+def test_the_command_runs_without_a_warning(tmp_path, monkeypatch, capsys):
+    """As ``python -W error -m`` does in a process of its own, which takes seconds to start."""
     (tmp_path / "fra-eng.zip").write_bytes(GOOD)
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "d2lattn.corpus.tatoeba", "--cache", str(tmp_path)],
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stderr == ""
+    monkeypatch.setattr(d2lattn, "corpus", d2lattn.corpus)  # put back what is imported anew
+    for name in [name for name in sys.modules if name.startswith("d2lattn.corpus")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "argv", ["tatoeba", "--cache", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("d2lattn.corpus.tatoeba", run_name="__main__")
+    assert ended.value.code == 0
+    assert "3 pairs" in capsys.readouterr().out
