@@ -1,37 +1,48 @@
-# make book | test | lab | notebooks | serve. README.md has the same commands without make.
+# make book | test | check | lab | notebooks | serve. README.md has the same commands without make.
 
 PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
+# Empty: PyTorch comes as pip chooses it.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 NOTEBOOKS := $(wildcard chapters/*.ipynb)
 BUILD := $(BIN)/jupyter-book build . --warningiserror --nitpick --keep-going
 
-.PHONY: book test lab notebooks serve lint unit nbval browser clean
+# A worker for each processor, four at most: each holds a PyTorch, a browser or a notebook's kernel.
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4
+
+.PHONY: book test check lab notebooks serve lint types unit nbval browser clean
 
 book: .venv/installed
 	@$(BUILD) --quiet
 	@echo "The book: file://$(CURDIR)/_build/html/index.html   (make serve shows it at http://localhost:$(PORT)/)"
 
-# One step after another: each needs what the one before it proved.
+# The book first, because the browser opens its pages; then all tests share the workers.
 test: .venv/installed
-	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory nbval
-	@$(MAKE) --no-print-directory book
-	@$(MAKE) --no-print-directory browser
+	@$(MAKE) --no-print-directory --jobs=2 lint types book
+	$(PYTEST) --nbval --doctest-modules --durations=10 tests d2lattn $(NOTEBOOKS)
 
-lint:
+# What can be known within a minute.
+check: .venv/installed
+	@$(MAKE) --no-print-directory --jobs=2 lint types
+	$(PYTEST) --doctest-modules -m "not slow and not browser" --quiet tests d2lattn
+
+lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/zizmor --offline --quiet .github
 
-unit:
-	$(BIN)/python -m pytest tests d2lattn --doctest-modules --ignore=tests/book
+types: .venv/installed
+	$(BIN)/mypy
 
-nbval:
-	$(BIN)/python -m pytest --nbval --durations=3 $(NOTEBOOKS)
+unit: .venv/installed
+	$(PYTEST) --doctest-modules --ignore=tests/book tests d2lattn
 
-browser:
-	$(BIN)/python -m pytest tests/book
+nbval: .venv/installed
+	$(PYTEST) --nbval --durations=3 $(NOTEBOOKS)
+
+browser: .venv/installed
+	$(PYTEST) tests/book
 
 lab: .venv/installed
 	$(BIN)/jupyter lab --notebook-dir=chapters
@@ -45,8 +56,20 @@ serve: book
 clean:
 	rm -rf .venv _build
 
+# For Linux, pip chooses PyTorch with 3 GB of CUDA, which the book never uses. Where there is no
+# NVIDIA driver, take the CPU build from PyTorch's own index, or go on if that is out of reach.
+define TORCH
+if [ -n "$(TORCH_INDEX)" ] && [ "$$(uname)" = Linux ] && [ ! -e /proc/driver/nvidia ] \
+	&& ! command -v nvidia-smi >/dev/null; then \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --timeout 10 --retries 0 \
+		--index-url "$(TORCH_INDEX)" "$$(sed -n 's/^\(torch[<>=][^ ]*\).*/\1/p' requirements.txt)" \
+		2>/dev/null || echo "PyTorch's CPU build is out of reach; pip chooses a build."; \
+fi
+endef
+
 .venv/installed: requirements.txt pyproject.toml
 	@$(PYTHON) scripts/check_python.py
 	@$(PYTHON) -m venv .venv
+	@$(TORCH)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@

@@ -2,41 +2,39 @@
 
 usage: python benchmarks/import_time.py [ROUNDS]
 
-Fresh processes, one of each in turn, so that a busy moment of the machine touches both; the ratio
-of the medians should stay below 1.15.
+Each round is a fresh process that imports one after the other and reads the processor's clock, so
+that what else the machine does counts for nothing; the median ratio should stay below 1.15.
 """
 
 import statistics
 import subprocess
 import sys
-import time
+
+ROUND = """
+from time import process_time
+start = process_time()
+import torch
+between = process_time()
+import d2lattn
+print(between - start, process_time() - start)
+"""
 
 
-def seconds(statement: str) -> float:
-    """Wall time of one fresh process that runs one statement."""
-    # In the process itself: starting Python is not what is compared.
-    code = (
-        f"import time; start = time.perf_counter(); {statement}; print(time.perf_counter() - start)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return float(done.stdout)
+def seconds() -> tuple[float, float]:
+    """Time of the processor until PyTorch is there, and until d2lattn is, in a fresh process."""
+    done = subprocess.run([sys.executable, "-c", ROUND], capture_output=True, text=True, check=True)
+    torch, both = map(float, done.stdout.split())
+    return torch, both
 
 
-def main(rounds: int = 9) -> None:
-    """Print both medians and their ratio."""
-    statements = ["import torch", "import d2lattn"]
-    for statement in statements:
-        seconds(statement)  # the first one reads the disk
-    times: dict[str, list[float]] = {statement: [] for statement in statements}
-    started = time.perf_counter()
-    for _ in range(rounds):
-        for statement in statements:
-            times[statement].append(seconds(statement))
-    medians = [statistics.median(times[statement]) for statement in statements]
-    for statement, median in zip(statements, medians, strict=True):
+def main(rounds: int = 5) -> None:
+    """Print both medians and the median of the ratios."""
+    seconds()  # the first one reads the disk
+    times = [seconds() for _ in range(rounds)]
+    for place, statement in enumerate(("import torch", "import d2lattn")):
+        median = statistics.median(pair[place] for pair in times)
         print(f"{statement:15} {median:.3f} s (median of {rounds})")
-    print(f"ratio of medians: {medians[1] / medians[0]:.3f}")
-    print(f"measured in {time.perf_counter() - started:.0f} s")
+    print(f"median ratio: {statistics.median(both / torch for torch, both in times):.3f}")
 
 
 if __name__ == "__main__":

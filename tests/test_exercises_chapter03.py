@@ -71,7 +71,6 @@ def test_an_untouched_stub_is_not_attempted(check):
         lambda *a: 1.0,
         torch.ones(2),
     ],
-    ids=str,
 )
 @pytest.mark.parametrize("check", CHECKS, **by_name)
 def test_garbage_gets_a_sentence_and_never_raises(check, garbage):

@@ -118,7 +118,6 @@ def stops(*arguments):
         lambda *a: (torch.ones(2), torch.ones(5)),
         lambda *a: {1},
     ],
-    ids=lambda garbage: str(garbage)[:20],
 )
 @pytest.mark.parametrize("check", CHECKS, **by_name)
 def test_garbage_gets_a_sentence_and_never_raises(check, garbage):

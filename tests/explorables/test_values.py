@@ -181,6 +181,7 @@ def test_squeeze_leaves_strings_alone():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_wheel_has_the_sources_that_browsers_need(tmp_path):
     root = HERE.parents[1]
     copy = tmp_path / "copy"
