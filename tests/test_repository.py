@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -89,6 +90,67 @@ def test_a_missing_torch_gets_one_line():
     )
 
 
+def make(*arguments: str, folder: Path = ROOT, **environment: str) -> str:
+    if shutil.which("make") is None:
+        pytest.skip("make is not here")
+    inherited = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+    return subprocess.run(
+        ["make", "--no-print-directory", *arguments],
+        cwd=folder,
+        env={**inherited, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+# Says what it was asked for; CODE is how the installation from PyTorch's own index ends.
+PYTHON = """#!/bin/sh
+echo "$@" >> asked
+case "$*" in
+"-m venv .venv") mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
+*--index-url*) exit "$CODE" ;;
+esac
+"""
+
+
+@pytest.fixture
+def install(tmp_path):
+    """What make asks pip to install, with and without an NVIDIA driver, and what it says."""
+    if sys.platform != "linux" or Path("/proc/driver/nvidia").exists():
+        pytest.skip("a Linux machine without an NVIDIA driver is needed")
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+
+    def asked(*, code: int = 0, driver: bool = False, **environment) -> tuple[list[str], str]:
+        for name in ("python3", "nvidia-smi") if driver else ("python3",):
+            (tools / name).write_text(PYTHON)
+            (tools / name).chmod(0o755)
+        environment["PATH"] = f"{tools}{os.pathsep}{os.environ['PATH']}"
+        said = make(".venv/installed", folder=tmp_path, CODE=str(code), **environment)
+        lines = (tmp_path / "asked").read_text().splitlines()
+        return [line for line in lines if line.startswith("-m pip install")], said
+
+    return asked
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_without_a_driver_pytorch_comes_for_the_processor_if_it_can(install, code):
+    (torch, everything), said = install(code=code)
+    assert "--index-url https://download.pytorch.org/whl/cpu torch>=" in torch
+    assert everything.endswith("-r requirements.txt")
+    assert ("out of reach" in said) == (code == 1)
+
+
+@pytest.mark.parametrize("reason", [{"driver": True}, {"TORCH_INDEX": ""}])
+def test_with_a_driver_or_on_demand_pip_chooses_pytorch(install, reason):
+    ((everything,), said) = install(**reason)
+    assert everything.endswith("-r requirements.txt")
+    assert said == ""
+
+
 # --- Binder --------------------------------------------------------------------------------------
 
 
@@ -142,17 +204,47 @@ def test_binder_has_all_that_the_chapters_import(binder_build):
 
 # --- workflows and publishing --------------------------------------------------------------------
 
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 
-def workflow(name: str) -> dict:
-    return yaml.safe_load((ROOT / ".github/workflows" / name).read_text("utf8"))
+
+def jobs() -> dict[str, dict]:
+    return yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text("utf8"))["jobs"]
 
 
 def test_ci_runs_the_command_of_the_readme():
-    job = workflow("test.yml")["jobs"]["test"]
+    job = jobs()["test"]
     assert job["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
     assert any(step.get("run", "").startswith("make test") for step in job["steps"])
     assert (ROOT / ".ci/run").read_text("utf8").rstrip().endswith("make test")
     assert os.access(ROOT / ".ci/run", os.X_OK)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_fork_s_code_never_meets_a_permission_to_write(path):
+    workflow = yaml.safe_load(path.read_text("utf8"))
+    # YAML 1.1 reads the key "on" as true. The two triggers left out run with our permissions.
+    assert set(workflow[True]) <= {"push", "pull_request"}
+    assert workflow["permissions"] == {}
+    for job in workflow["jobs"].values():
+        if "write" not in job["permissions"].values():
+            assert job["permissions"] == {"contents": "read"}
+            continue
+        assert job["if"] == "github.event_name == 'push' && github.ref == 'refs/heads/main'"
+        # no code of ours or of a package: neither a command nor a checkout
+        assert [set(step) & {"run", "uses"} for step in job["steps"]] == [{"uses"}]
+        assert job["steps"][0]["uses"].startswith("actions/deploy-pages@")
+
+
+def test_what_is_published_was_tested_in_the_same_run():
+    found = jobs()
+    assert found["deploy"]["needs"] == "build"
+    assert set(found["build"]["needs"]) == set(found) - {"build", "deploy"}
+    assert found["build"]["if"] == found["deploy"]["if"]
+
+
+def test_make_lint_looks_at_the_workflows():
+    commands = make("--dry-run", "lint")
+    assert "zizmor --offline --quiet .github" in commands
 
 
 def test_publishing_fills_in_the_repository_it_runs_from(tmp_path):
@@ -171,8 +263,7 @@ def test_publishing_fills_in_the_repository_it_runs_from(tmp_path):
     assert len(changed) == 2
     with pytest.raises(SystemExit, match="no repository section"):
         point_at("title: no such section", "https://github.com/reader/fork", "trunk")
-    steps = workflow("publish.yml")["jobs"]["publish"]["steps"]
-    runs = [step["run"] for step in steps if "run" in step]
+    runs = [step["run"] for step in jobs()["build"]["steps"] if "run" in step]
     assert runs[0].startswith('python3 scripts/set_repository.py "$GITHUB_SERVER_URL/$GITHUB_REPO')
     assert runs[1] == "make book"
 
