@@ -3,14 +3,16 @@
 Everything here works with any encoder and decoder that keep to the interfaces in `seq2seq`.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from d2lattn.checks import check_integers, wrong
 from d2lattn.seq2seq import EncoderDecoder
-from d2lattn.training import shift_right
+from d2lattn.training import evaluating, shift_right
 
 if TYPE_CHECKING:
     from d2lattn.corpus import Batch
@@ -18,12 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation of one sentence."""
+    """One translation of one sentence. Two are equal if they are alike in all but weights."""
 
     tokens: list[int]  # without <bos> and <eos>
     score: float  # log-probability of the tokens and of <eos>, in nats
     finished: bool  # whether it came to <eos> before it came to max_len
-    attention_weights: Tensor | None  # (len(tokens), S), or None if the decoder has no attention
+    # (len(tokens), S), or None if the decoder has no attention; == of tensors is no single bool.
+    attention_weights: Tensor | None = field(compare=False)
 
 
 @torch.no_grad()
@@ -38,6 +41,17 @@ def greedy_decode(
 ) -> list[Hypothesis]:
     """Translate a batch, taking the likeliest token at every step until <eos>.
 
+    Of tokens that are as likely, the one with the smallest number is taken.
+
+    >>> from d2lattn.seq2seq import Seq2SeqDecoder, Seq2SeqEncoder
+    >>> model = EncoderDecoder(Seq2SeqEncoder(5, 2, 2, 1), Seq2SeqDecoder(5, 2, 2, 1))
+    >>> chances = torch.tensor([0.0, 0.0, 0.25, 0.75, 0.0])  # <eos> 1/4, token 3 the rest, always
+    >>> dense = model.decoder.dense
+    >>> dense.weight.data, dense.bias.data = torch.zeros(5, 2), chances.log()
+    >>> [best] = greedy_decode(model, torch.tensor([[4, 2]]), max_len=5)
+    >>> best.tokens, round(math.exp(best.score), 3), best.finished  # 0.75 ** 5
+    ([3, 3, 3, 3, 3], 0.237, False)
+
     Args:
         model: any encoder-decoder.
         source: tokens, shape (B, S).
@@ -51,34 +65,29 @@ def greedy_decode(
         the source's valid tokens.
 
     Raises:
+        TypeError: the source holds no integers.
         ValueError: `max_len` is below 1, or the source does not fit the model.
     """
-    was_training = model.training
-    model.eval()
-    batch_size = _check_sizes(source, max_len)
-    state = _init_state(model, source, source_valid_lens)
-    token = torch.full((batch_size, 1), bos, device=source.device)
-    score = torch.zeros(batch_size, device=source.device)
-    ended = torch.zeros(batch_size, dtype=torch.bool, device=source.device)
-    tokens, weights = [], []
-    for _ in range(max_len):
-        logits, state = model.decoder(token, state)  # (B, 1) -> (B, 1, V)
-        best, token = logits[:, -1].log_softmax(dim=-1).max(dim=-1, keepdim=True)  # (B, 1) each
-        score = score + best[:, 0].masked_fill(ended, 0.0)
-        tokens.append(token)
-        weights.append(_weights(model))
-        ended = ended | (token[:, 0] == eos)
-        if ended.all():
-            break
-    model.train(was_training)
-    written = torch.cat(tokens, dim=1)  # T times (B, 1) -> (B, T)
-    looks = None if weights[0] is None else torch.cat(weights, dim=-2)  # -> (B, ..., T, S)
-    return [
-        _hypothesis(
-            written[row], score[row], eos, looks, row, _length(source, source_valid_lens, row)
-        )
-        for row in range(batch_size)
-    ]
+    _check_sizes(source, max_len)
+    token = torch.full_like(source[:, :1], bos)  # (B, 1)
+    score = torch.zeros(len(source), device=source.device)
+    ended = torch.zeros(len(source), dtype=torch.bool, device=source.device)
+    written, looks = [], []
+    with evaluating(model):
+        state = _init_state(model, source, source_valid_lens)
+        for _ in range(max_len):
+            logits, state = model.decoder(token, state)  # (B, 1) -> (B, 1, V)
+            best, token = logits[:, -1].log_softmax(dim=-1).max(dim=-1, keepdim=True)  # (B, 1) each
+            score = score + best[:, 0].masked_fill(ended, 0.0)
+            written.append(token)
+            look = _weights(model)
+            if look is not None:
+                looks.append(look)
+            ended = ended | (token[:, 0] == eos)
+            if ended.all():
+                break
+    weights = torch.cat(looks, dim=-2) if looks else None  # (B, ..., 1, S) -> (B, ..., T, S)
+    return _hypotheses(torch.cat(written, dim=1), score, weights, eos, source, source_valid_lens)
 
 
 @torch.no_grad()
@@ -101,6 +110,15 @@ def beam_search(
     whatever a smaller one finds. (The usual beam, which ranks all continuations together, can lose
     the better translation when it grows.) A finished hypothesis keeps its slot.
 
+    >>> from d2lattn.seq2seq import Seq2SeqDecoder, Seq2SeqEncoder
+    >>> model = EncoderDecoder(Seq2SeqEncoder(5, 2, 2, 1), Seq2SeqDecoder(5, 2, 2, 1))
+    >>> chances = torch.tensor([0.0, 0.0, 0.25, 0.75, 0.0])  # the example of `greedy_decode`
+    >>> dense = model.decoder.dense
+    >>> dense.weight.data, dense.bias.data = torch.zeros(5, 2), chances.log()
+    >>> [best] = beam_search(model, torch.tensor([[4, 2]]), max_len=5)
+    >>> best.tokens, round(math.exp(best.score), 3), best.finished  # <eos> at once: more likely
+    ([], 0.25, True)
+
     Args:
         model: any encoder-decoder.
         source: tokens, shape (B, S).
@@ -116,63 +134,55 @@ def beam_search(
         The best hypothesis for each row. Its score is the log-probability, whatever the penalty.
 
     Raises:
-        ValueError: `beam_size` or `max_len` is below 1, or the source does not fit the model.
+        TypeError: the source holds no integers.
+        ValueError: `beam_size` or `max_len` is below 1, `length_penalty` is not finite, or the
+            source does not fit the model.
 
     Source: Lemons et al. 2022, "Beam Search: Faster and Monotonic".
     """
+    _check_sizes(source, max_len)
     if beam_size < 1:
-        raise ValueError(f"beam_size is {beam_size}; a beam needs 1 slot or more")
-    was_training = model.training
-    model.eval()
-    batch_size = _check_sizes(source, max_len)
-    state = _init_state(model, source, source_valid_lens)
-    device = source.device
-    first_row = torch.arange(batch_size, device=device).unsqueeze(1) * beam_size  # (B, 1)
-    state = model.decoder.select_state(
-        state, torch.arange(batch_size, device=device).repeat_interleave(beam_size)
-    )  # K rows a sentence, side by side: (B K, ...)
-
+        raise wrong(ValueError, "beam_size", beam_size, "to be 1 or more")
+    if not math.isfinite(length_penalty):
+        raise wrong(ValueError, "length_penalty", length_penalty, "to be finite")
+    batch_size, device = len(source), source.device
     # At the start all slots of a sentence are the same, so only the first may be continued.
     score = torch.full((batch_size, beam_size), -torch.inf, device=device)
     score[:, 0] = 0.0
-    alive = torch.zeros(batch_size, beam_size, dtype=torch.bool, device=device)
-    alive[:, 0] = True
-    written = torch.full((batch_size, beam_size, 0), eos, device=device)  # (B, K, T)
-    token = torch.full((batch_size * beam_size, 1), bos, device=device)
+    alive = score == 0.0  # (B, K)
+    first_row = torch.arange(batch_size, device=device).unsqueeze(1) * beam_size  # (B, 1)
+    written = source.new_empty((batch_size * beam_size, 0))  # (B K, T)
+    token = source.new_full((batch_size * beam_size, 1), bos)  # (B K, 1)
     looks = None
-    for _ in range(max_len):
-        logits, state = model.decoder(token, state)  # (B K, 1) -> (B K, 1, V)
-        log_probs = logits[:, -1].log_softmax(dim=-1).unflatten(0, (batch_size, beam_size))
-        slot, token, score, alive = _fill_slots(score, alive, log_probs, eos)  # (B, K) each
-        rows = (first_row + slot).flatten()  # (B, 1) + (B, K) -> (B K,)
-        state = model.decoder.select_state(state, rows)
-        written = torch.cat((written.flatten(0, 1)[rows], token.view(-1, 1)), dim=1)
-        written = written.unflatten(0, (batch_size, beam_size))  # (B K, T) -> (B, K, T)
-        new_look = _weights(model)
-        if new_look is not None:
-            looks = new_look if looks is None else torch.cat((looks, new_look), dim=-2)
-            looks = looks[rows]  # (B K, ..., T, S)
-        token = token.view(-1, 1)  # (B, K) -> (B K, 1)
-        # A score only ever falls: once nothing alive is above the best that ended, it has won.
-        best_alive = score.masked_fill(~alive, -torch.inf).amax(dim=1)
-        best_ended = score.masked_fill(alive, -torch.inf).amax(dim=1)
-        if not alive.any() or (length_penalty == 0 and (best_alive <= best_ended).all()):
-            break
-    model.train(was_training)
-    length = (written != eos).sum(dim=-1) + 1  # (B, K): <eos> may stand at the end only
-    length = length.clamp(max=written.shape[-1])
-    winner = (score / length**length_penalty).argmax(dim=1)  # (B,)
-    return [
-        _hypothesis(
-            written[row, slot],
-            score[row, slot],
-            eos,
-            looks,
-            row * beam_size + slot,
-            _length(source, source_valid_lens, row),
-        )
-        for row, slot in enumerate(winner.tolist())
-    ]
+    with evaluating(model):
+        state = model.decoder.select_state(
+            _init_state(model, source, source_valid_lens),
+            torch.arange(batch_size, device=device).repeat_interleave(beam_size),
+        )  # K rows a sentence, side by side: (B K, ...)
+        for _ in range(max_len):
+            logits, state = model.decoder(token, state)  # (B K, 1) -> (B K, 1, V)
+            log_probs = logits[:, -1].log_softmax(dim=-1).unflatten(0, (batch_size, beam_size))
+            slot, token, score, alive = _fill_slots(score, alive, log_probs, eos)  # (B, K) each
+            rows = (first_row + slot).flatten()  # (B, 1) + (B, K) -> (B K,)
+            token = token.view(-1, 1)  # (B, K) -> (B K, 1)
+            state = model.decoder.select_state(state, rows)
+            written = torch.cat((written[rows], token), dim=1)  # (B K, T)
+            new_look = _weights(model)
+            if new_look is not None:
+                looks = new_look if looks is None else torch.cat((looks, new_look), dim=-2)
+                looks = looks[rows]  # (B K, ..., T, S)
+            # A score only ever falls: once nothing alive is above the best that ended, it has won.
+            best_alive = score.masked_fill(~alive, -torch.inf).amax(dim=1)
+            best_ended = score.masked_fill(alive, -torch.inf).amax(dim=1)
+            if not alive.any() or (length_penalty == 0 and (best_alive <= best_ended).all()):
+                break
+    length = (written != eos).sum(dim=-1) + 1  # (B K,): <eos> may stand at the end only
+    length = length.clamp(max=written.shape[-1]).view_as(score)
+    winner = (score / length**length_penalty).argmax(dim=1, keepdim=True)  # (B, 1)
+    rows = (first_row + winner).flatten()  # (B,)
+    weights = None if looks is None else looks[rows]
+    score = score.gather(1, winner)[:, 0]  # (B, K) -> (B,)
+    return _hypotheses(written[rows], score, weights, eos, source, source_valid_lens)
 
 
 def _fill_slots(
@@ -185,7 +195,7 @@ def _fill_slots(
     """
     _, beam_size, vocab_size = log_probs.shape
     num_choices = min(beam_size, vocab_size)  # no slot can be continued more often than that
-    gains, choices = log_probs.topk(num_choices, dim=-1)  # (B, K, C)
+    gains, choices = _best_tokens(log_probs, num_choices)  # (B, K, C)
     totals = (score.unsqueeze(-1) + gains).masked_fill(~alive.unsqueeze(-1), -torch.inf)
     slots, tokens, scores = [], [], []
     for j in range(beam_size):
@@ -202,6 +212,21 @@ def _fill_slots(
     return slot, token, score, (token != eos) & (score > -torch.inf)
 
 
+def _best_tokens(log_probs: Tensor, num_choices: int) -> tuple[Tensor, Tensor]:
+    """The largest log-probabilities and their tokens, the first of those that are alike first.
+
+    `topk` says nothing of ties, and chooses others for another number of choices; then a beam of 1
+    is no greedy search, and a larger beam can lose what a smaller one finds. `max` takes the first.
+    """
+    left, gains, tokens = log_probs.clone(), [], []
+    for _ in range(num_choices):
+        gain, token = left.max(dim=-1, keepdim=True)  # (..., V) -> (..., 1) each
+        left.scatter_(-1, token, -torch.inf)
+        gains.append(gain)
+        tokens.append(token)
+    return torch.cat(gains, dim=-1), torch.cat(tokens, dim=-1)
+
+
 @torch.no_grad()
 def teacher_forced_attention(model: EncoderDecoder, batch: "Batch") -> list[Tensor]:
     """Where the decoder looks while it reads the true target: a matrix for each pair of a batch.
@@ -215,22 +240,25 @@ def teacher_forced_attention(model: EncoderDecoder, batch: "Batch") -> list[Tens
 
     Returns:
         A matrix of shape (..., target words, source words) for each pair.
+
+    Raises:
+        TypeError: the decoder has no attention.
     """
-    was_training = model.training
-    model.eval()
-    model(batch.source, shift_right(batch.target), batch.source_valid_lens)
-    model.train(was_training)
-    weights = model.decoder.attention_weights  # (B, ..., T, S)
+    with evaluating(model):
+        model(batch.source, shift_right(batch.target), batch.source_valid_lens)
+        weights = _weights(model)  # (B, ..., T, S)
+    if weights is None:
+        raise wrong(TypeError, "model.decoder", model.decoder, "attention_weights")
     lengths = zip(batch.target_valid_lens.tolist(), batch.source_valid_lens.tolist(), strict=True)
     return [weights[row, ..., : t - 1, : s - 1] for row, (t, s) in enumerate(lengths)]
 
 
-def _check_sizes(source: Tensor, max_len: int) -> int:
-    if max_len < 1:
-        raise ValueError(f"max_len is {max_len}; a translation needs 1 token or more")
+def _check_sizes(source: Tensor, max_len: int) -> None:
+    check_integers("source", source)
     if source.dim() != 2:
-        raise ValueError(f"source has shape {tuple(source.shape)}; it needs (B, S)")
-    return source.shape[0]
+        raise wrong(ValueError, "source", source, "(B, S)")
+    if max_len < 1:
+        raise wrong(ValueError, "max_len", max_len, "to be 1 or more")
 
 
 def _init_state(model: EncoderDecoder, source: Tensor, valid_lens: Tensor | None) -> Any:
@@ -238,20 +266,24 @@ def _init_state(model: EncoderDecoder, source: Tensor, valid_lens: Tensor | None
 
 
 def _weights(model: EncoderDecoder) -> Tensor | None:
-    """The last step's attention, (B, ..., 1, S), of a decoder that has any."""
+    """The last pass's attention, (B, ..., T, S), of a decoder that has any."""
     return getattr(model.decoder, "attention_weights", None)
 
 
-def _length(source: Tensor, valid_lens: Tensor | None, row: int) -> int:
-    return source.shape[1] if valid_lens is None else int(valid_lens[row])
-
-
-def _hypothesis(
-    written: Tensor, score: Tensor, eos: int, looks: Tensor | None, row: int, source_length: int
-) -> Hypothesis:
-    """Cut one row (T,) at its <eos>."""
-    tokens = written.tolist()
-    finished = eos in tokens
-    tokens = tokens[: tokens.index(eos)] if finished else tokens
-    weights = None if looks is None else looks[row, ..., : len(tokens), :source_length].clone()
-    return Hypothesis(tokens, float(score), finished, weights)
+def _hypotheses(
+    written: Tensor,
+    score: Tensor,
+    weights: Tensor | None,
+    eos: int,
+    source: Tensor,
+    valid_lens: Tensor | None,
+) -> list[Hypothesis]:
+    """Cut what was written, (B, T), at its <eos>, and the weights, (B, ..., T, S), with it."""
+    lengths = [source.shape[1]] * len(source) if valid_lens is None else valid_lens.tolist()
+    found = []
+    for row, (tokens, length) in enumerate(zip(written.tolist(), lengths, strict=True)):
+        finished = eos in tokens
+        tokens = tokens[: tokens.index(eos)] if finished else tokens
+        look = None if weights is None else weights[row, ..., : len(tokens), :length].clone()
+        found.append(Hypothesis(tokens, float(score[row]), finished, look))
+    return found

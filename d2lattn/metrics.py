@@ -8,32 +8,35 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from d2lattn.checks import check_floats, wrong
+
 
 def attention_entropy(weights: Tensor) -> Tensor:
     """Entropy of each row of attention weights in nats, with 0 log 0 = 0.
 
     It is 0 when a row looks at one key alone (or at none) and log K when it looks at K keys alike.
 
-    Args:
-        weights: attention weights, shape (..., K), of a floating-point type.
-
-    Returns:
-        Shape (...).
-
-    Raises:
-        ValueError: the weights have no axis of keys, or are integers.
-
     >>> attention_entropy(torch.tensor([[1.0, 0.0], [0.5, 0.5]]))
     tensor([0.0000, 0.6931])
+
+    Args:
+        weights: attention weights, shape (..., K).
+
+    Returns:
+        Shape (...), of the weights' dtype.
+
+    Raises:
+        TypeError: the weights are no floating-point numbers.
+        ValueError: they have no axis of keys.
     """
-    if weights.dim() == 0 or not weights.is_floating_point():
-        raise ValueError(
-            f"weights has shape {tuple(weights.shape)} and type {weights.dtype}; "
-            "it needs (..., K) and a floating-point type"
-        )
+    check_floats(weights=weights)
+    if weights.dim() == 0:
+        raise wrong(ValueError, "weights", weights, "(..., K)")
+    # In half precision a weight of many keys is smaller than the smallest normal number.
+    w = weights if weights.dtype == torch.float64 else weights.float()
     # The logarithm is held above that of zero, so that a weight of 0 has a finite gradient.
-    logs = weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
-    return (weights * -logs).sum(dim=-1)
+    logs = w.clamp_min(torch.finfo(w.dtype).tiny).log()
+    return (w * -logs).sum(dim=-1).to(weights.dtype)
 
 
 class CorpusScore(NamedTuple):
@@ -52,21 +55,23 @@ def bleu(
 ) -> CorpusScore:
     """BLEU of a whole corpus by sacrebleu: how many n-grams, n = 1 to 4, the references share.
 
+    >>> score = bleu(["le chat dort ."], [["le chien dort .", "le chat dort ."]])
+    >>> round(score.value, 1), score.signature.split("|")[0]
+    (100.0, 'nrefs:2')
+
     Args:
         hypotheses: the translations, tokens separated by spaces.
-        references: for each hypothesis one reference, or several that are all right.
+        references: for each hypothesis one reference, or a list of several that are all right.
         tokenize: sacrebleu's tokeniser; "none" for text that is cut at spaces already.
         effective_order: leave out the n-grams that are longer than all hypotheses. Without it,
             a corpus with no hypothesis of four tokens scores 0, however right it is.
 
     Raises:
-        ValueError: there are no hypotheses, or not as many references.
+        TypeError: a sentence is no string.
+        ValueError: there are no hypotheses, not as many references, or lists of tokens stand in
+            place of sentences.
 
     Source: Papineni et al. 2002; Post 2018 (sacrebleu).
-
-    >>> score = bleu(["le chat dort ."], [["le chien dort .", "le chat dort ."]])
-    >>> round(score.value, 1), score.signature.split("|")[0]
-    (100.0, 'nrefs:2')
     """
     from sacrebleu.metrics import BLEU
 
@@ -79,17 +84,12 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str | Sequence[str]]) -
 
     A word with a wrong ending counts for something here, and for nothing in BLEU.
 
-    Args:
-        hypotheses: the translations.
-        references: for each hypothesis one reference, or several that are all right.
-
-    Raises:
-        ValueError: there are no hypotheses, or not as many references.
-
-    Source: Popović 2015; Post 2018 (sacrebleu).
+    It takes sentences as `bleu` does, and raises the same errors.
 
     >>> round(chrf(["le chat dort ."], ["le chat dort ."]).value, 1)
     100.0
+
+    Source: Popović 2015; Post 2018 (sacrebleu).
     """
     from sacrebleu.metrics import CHRF
 
@@ -99,8 +99,9 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str | Sequence[str]]) -
 def _corpus_score(
     metric: Any, hypotheses: Sequence[str], references: Sequence[str | Sequence[str]]
 ) -> CorpusScore:
-    if isinstance(hypotheses, str) or isinstance(references, str):
-        raise ValueError("hypotheses and references need to be lists of sentences, not one string")
+    for name, sentences in (("hypotheses", hypotheses), ("references", references)):
+        if isinstance(sentences, str):
+            raise wrong(TypeError, name, sentences, "a list of sentences")
     if not hypotheses:
         raise ValueError("hypotheses is empty; a corpus needs at least one sentence")
     if len(references) != len(hypotheses):
@@ -111,12 +112,30 @@ def _corpus_score(
     several = [[given] if isinstance(given, str) else list(given) for given in references]
     if not all(several):
         raise ValueError(f"references[{several.index([])}] is empty; it needs one reference")
+    for place, (hypothesis, given) in enumerate(zip(hypotheses, several, strict=True)):
+        for name, sentence in [("hypotheses", hypothesis), *(("references", one) for one in given)]:
+            if not isinstance(sentence, str):
+                raise wrong(TypeError, f"{name}[{place}]", sentence, "sentences as strings")
+    _refuse_tokens(hypotheses, several)
     # sacrebleu wants streams: the first reference of every sentence, the second of every one, …
     most = max(len(given) for given in several)
     padded = [given + [None] * (most - len(given)) for given in several]
     streams = [list(stream) for stream in zip(*padded, strict=True)]
     score = metric.corpus_score(list(hypotheses), streams)
     return CorpusScore(score.score, str(metric.get_signature()))
+
+
+def _refuse_tokens(hypotheses: Sequence[str], several: list[list[str]]) -> None:
+    """Tell lists of tokens apart from lists of references, of which some would have two words."""
+    choices = [place for place, given in enumerate(several) if len(given) > 1]
+    if any(len(one.split()) > 1 for place in choices for one in several[place]):
+        return
+    for place in choices:
+        if len(hypotheses[place].split()) > 1:
+            raise ValueError(
+                f"references[{place}] is a list of {len(several[place])} single words; it needs "
+                'whole sentences: join the tokens of one by " ".join(tokens)'
+            )
 
 
 Link = tuple[int, int]  # (place of a source word, place of a target word)
@@ -141,6 +160,9 @@ def alignment_scores(
     precision = |A ∩ P| / |A|, recall = |A ∩ S| / |S|,
     error rate = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|).
 
+    >>> alignment_scores([{(0, 0), (1, 1), (2, 1)}], [{(0, 0), (1, 2)}], [{(0, 0), (1, 2), (1, 1)}])
+    AlignmentScores(precision=0.6666666666666666, recall=0.5, error_rate=0.4)
+
     Args:
         predicted: for each pair a set of links (source, target).
         sure: links that a good alignment has.
@@ -153,9 +175,6 @@ def alignment_scores(
         ValueError: the three differ in length, a sure link is not possible, or there is no link.
 
     Source: Och and Ney 2003, "A Systematic Comparison of Various Statistical Alignment Models".
-
-    >>> alignment_scores([{(0, 0), (1, 1), (2, 1)}], [{(0, 0), (1, 2)}], [{(0, 0), (1, 2), (1, 1)}])
-    AlignmentScores(precision=0.6666666666666666, recall=0.5, error_rate=0.4)
     """
     if not len(predicted) == len(sure) == len(possible):
         raise ValueError(
@@ -183,6 +202,11 @@ def alignment_scores(
 def alignment_links(weights: Tensor, threshold: float | None = None) -> frozenset[Link]:
     """Read links (source, target) off an attention matrix.
 
+    >>> sorted(alignment_links(torch.tensor([[0.9, 0.1], [0.4, 0.6]])))
+    [(0, 0), (1, 1)]
+    >>> sorted(alignment_links(torch.tensor([[0.9, 0.1], [0.4, 0.6]]), threshold=0.4))
+    [(0, 0), (0, 1), (1, 1)]
+
     Args:
         weights: shape (T, S): rows are target words, columns source words.
         threshold: link all words whose weight is at least this; None links each target word to
@@ -190,14 +214,9 @@ def alignment_links(weights: Tensor, threshold: float | None = None) -> frozense
 
     Raises:
         ValueError: the weights are no matrix.
-
-    >>> sorted(alignment_links(torch.tensor([[0.9, 0.1], [0.4, 0.6]])))
-    [(0, 0), (1, 1)]
-    >>> sorted(alignment_links(torch.tensor([[0.9, 0.1], [0.4, 0.6]]), threshold=0.4))
-    [(0, 0), (0, 1), (1, 1)]
     """
     if weights.dim() != 2:
-        raise ValueError(f"weights has shape {tuple(weights.shape)}; it needs (T, S)")
+        raise wrong(ValueError, "weights", weights, "(T, S)")
     if weights.numel() == 0:
         return frozenset()
     if threshold is None:
@@ -225,13 +244,16 @@ def shift_links(links: AbstractSet[Link], offset: int, target_length: int) -> fr
 def diagonal_links(source_length: int, target_length: int) -> frozenset[Link]:
     """Link each target word to the source word at the same share of its sentence: a baseline.
 
+    Without source words there is nothing to link.
+
     >>> sorted(diagonal_links(source_length=4, target_length=2))
     [(1, 0), (3, 1)]
     """
+    _check_lengths(source_length, target_length)
     return frozenset(
         # The middle of target word t stands at (t + 1/2) / T of the sentence.
         ((2 * target + 1) * source_length // (2 * target_length), target)
-        for target in range(target_length)
+        for target in range(target_length if source_length else 0)
     )
 
 
@@ -240,9 +262,20 @@ def uniform_links(
 ) -> frozenset[Link]:
     """Link each target word to a source word drawn at random: what weights say that are all alike.
 
+    Without source words there is nothing to link.
+
     >>> links = uniform_links(source_length=3, target_length=5)
     >>> len(links), all(source < 3 for source, _ in links)
     (5, True)
     """
+    _check_lengths(source_length, target_length)
+    if source_length == 0:
+        return frozenset()
     drawn = torch.randint(source_length, (target_length,), generator=generator)
     return frozenset((source, target) for target, source in enumerate(drawn.tolist()))
+
+
+def _check_lengths(source_length: int, target_length: int) -> None:
+    for name, length in (("source_length", source_length), ("target_length", target_length)):
+        if length < 0:
+            raise wrong(ValueError, name, length, "to be 0 or more")

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from d2lattn.checks import wrong
+
 # Okabe and Ito's palette: told apart by readers with any common colour blindness. Its yellow and
 # sky blue are too pale for thin lines on white, so they come last.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#F0E442")
@@ -87,10 +89,15 @@ def show_heatmaps(
 ) -> None:
     """Draw a grid of matrices as heatmaps on one colour scale, with one colour bar for all.
 
+    >>> import matplotlib; matplotlib.use("agg")
+    >>> show_heatmaps(torch.eye(3).reshape(1, 1, 3, 3), xlabel="Keys", ylabel="Queries")
+    >>> matplotlib.pyplot.gcf().axes[0].images[0].get_clim()
+    (0.0, 1.0)
+
     Args:
         matrices: shape (rows, columns, Q, K): a tensor, an array or nested lists of matrices. In
             each panel queries are rows and keys are columns.
-        xlabel: name of the key axis.
+        xlabel: name of the key axis. Like `ylabel` and titles it may hold mathematics: ``"$K$"``.
         ylabel: name of the query axis.
         titles: one title a column of panels, or a list of such lists, one a row of panels.
         figsize: width and height of the whole figure, in inches.
@@ -99,21 +106,17 @@ def show_heatmaps(
             smallest value that is drawn in any panel.
         vmax: value of the darkest colour, ``None`` or ``"shared"`` likewise. Values outside the
             scale get the colour of its end, and the colour bar gets a pointed end to say so.
-        row_labels: Q labels, say the tokens that ask.
+        row_labels: Q labels, say the tokens that ask; they are shown as they are, dollars and all.
         column_labels: K labels, say the tokens that are looked at.
         mask: true where a weight is masked: drawn hatched, and left out of a shared scale. Any
             shape that broadcasts to that of ``matrices``.
         annotate: print each number in its cell, with two decimals or by a format such as ``".1f"``.
 
     Raises:
+        TypeError: if one string stands in place of a list of labels or titles.
         ValueError: if a shape, a number of labels or titles, or the scale does not fit.
 
     Source: the listing in section 10.1.3 of the study notes, where each panel has its own scale.
-
-    >>> import matplotlib; matplotlib.use("agg")
-    >>> show_heatmaps(torch.eye(3).reshape(1, 1, 3, 3), xlabel="Keys", ylabel="Queries")
-    >>> matplotlib.pyplot.gcf().axes[0].images[0].get_clim()
-    (0.0, 1.0)
     """
     panels = _four_axes(matrices)
     num_rows, num_columns, num_queries, num_keys = panels.shape
@@ -206,7 +209,7 @@ def _titles(titles: Any, num_rows: int, num_columns: int) -> list[list[str]] | N
     if titles is None:
         return None
     if isinstance(titles, str):
-        raise ValueError(f"titles is one string; a list of {num_columns} is needed")
+        raise wrong(TypeError, "titles", titles, f"a list of {num_columns}")
     rows = [list(titles)] * num_rows
     if not all(isinstance(title, str) for title in titles):
         rows = [[row] if isinstance(row, str) else list(row) for row in titles]
@@ -219,9 +222,10 @@ def _titles(titles: Any, num_rows: int, num_columns: int) -> list[list[str]] | N
 
 
 def _check_labels(labels: Sequence[str] | None, name: str, needed: int) -> None:
-    if labels is not None and (isinstance(labels, str) or len(labels) != needed):
-        found = "one string" if isinstance(labels, str) else f"{len(labels)} labels"
-        raise ValueError(f"{name} has {found}; a list of {needed} is needed")
+    if isinstance(labels, str):
+        raise wrong(TypeError, name, labels, f"a list of {needed}")
+    if labels is not None and len(labels) != needed:
+        raise ValueError(f"{name} has {len(labels)} labels; it needs {needed}")
 
 
 def _scale(vmin: Any, vmax: Any, drawn: NDArray[Any]) -> tuple[float, float]:
@@ -295,7 +299,7 @@ def _label_axes(
     if column_labels is None:
         ax.xaxis.set_major_locator(MaxNLocator(nbins=min(num_keys, 5), integer=True))
     else:
-        ax.set_xticks(range(num_keys), [str(label) for label in column_labels])
+        ax.set_xticks(range(num_keys), _plain(column_labels))
         # Upright where the tokens would run into each other: a 10-point letter is 6 points wide.
         longest = max(len(str(label)) for label in column_labels) + 1
         upright = 6 * longest > min(_cell_size(ax, num_queries, num_keys))
@@ -304,7 +308,12 @@ def _label_axes(
     if row_labels is None:
         ax.yaxis.set_major_locator(MaxNLocator(nbins=min(num_queries, 5), integer=True))
     else:
-        ax.set_yticks(range(num_queries), [str(label) for label in row_labels])
+        ax.set_yticks(range(num_queries), _plain(row_labels))
+
+
+def _plain(labels: Sequence[str]) -> list[str]:
+    """Keep matplotlib from reading mathematics between the dollars of a token."""
+    return [str(label).replace("$", r"\$") for label in labels]
 
 
 class Source:
@@ -326,16 +335,16 @@ class Source:
 def show_source(obj: Any) -> Source:
     """Show a class or function as the package has it, so that a listing cannot go stale.
 
+    >>> show_source(use_svg_display)
+    def use_svg_display() -> None:
+        \"\"\"Show the figures of a notebook as SVG; outside a notebook this changes nothing.\"\"\"
+        _use_format("svg")
+
     Args:
         obj: a class, function, method or module written in Python.
 
     Raises:
         ValueError: if there is no Python source to show.
-
-    >>> show_source(use_svg_display)
-    def use_svg_display() -> None:
-        \"\"\"Show the figures of a notebook as SVG; outside a notebook this changes nothing.\"\"\"
-        _use_format("svg")
     """
     try:
         text = inspect.getsource(obj)

@@ -2,13 +2,17 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from d2lattn.checks import check_floats, check_integers, check_range, wrong
+from d2lattn.masks import length_mask
 
 if TYPE_CHECKING:
     from d2lattn.corpus import Batch
@@ -21,7 +25,11 @@ IGNORED = -100
 def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """Cross-entropy of the valid target tokens: their mean, in nats per token.
 
-    What the model says where there is padding makes no difference.
+    What the model says where there is padding, be it infinite, makes no difference.
+
+    >>> logits = torch.zeros(1, 3, 4)  # four tokens, all as likely: log 4 nats
+    >>> masked_loss(logits, torch.tensor([[2, 1, 0]]), torch.tensor([2]))
+    tensor(1.3863)
 
     Args:
         logits: scores of the next token, shape (B, T, V).
@@ -32,29 +40,23 @@ def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
         One number; it carries a gradient.
 
     Raises:
-        ValueError: a shape does not fit, or no token is valid.
-
-    >>> logits = torch.zeros(1, 3, 4)  # four tokens, all as likely: log 4 nats
-    >>> masked_loss(logits, torch.tensor([[2, 1, 0]]), torch.tensor([2]))
-    tensor(1.3863)
+        TypeError: `logits` are no floating-point numbers, `targets` or `valid_lens` no integers.
+        ValueError: a shape, a length or a valid token does not fit, or no token is valid.
     """
+    check_floats(logits=logits)
+    check_integers("targets", targets)
     if logits.dim() != 3:
-        raise ValueError(f"logits has shape {tuple(logits.shape)}; it needs (B, T, V)")
+        raise wrong(ValueError, "logits", logits, "(B, T, V)")
     if targets.shape != logits.shape[:2]:
-        raise ValueError(
-            f"targets has shape {tuple(targets.shape)}; it needs (B, T) = {tuple(logits.shape[:2])}"
-        )
-    if valid_lens.shape != targets.shape[:1]:
-        raise ValueError(
-            f"valid_lens has shape {tuple(valid_lens.shape)}; it needs (B,) = {(len(targets),)}"
-        )
-    steps = torch.arange(targets.shape[1], device=targets.device)
-    valid = steps < valid_lens.unsqueeze(-1)  # (T,) < (B, 1) -> (B, T)
+        raise wrong(ValueError, "targets", targets, f"(B, T) = {tuple(logits.shape[:2])}")
+    valid = length_mask(valid_lens, targets.shape)  # (B, T)
     if not valid.any():
-        raise ValueError("valid_lens holds zeros only; a mean needs at least one valid token")
-    # Targets that are marked, rather than logits that are picked: no copy of the largest tensor.
-    marked = targets.masked_fill(~valid, IGNORED)
-    return F.cross_entropy(logits.flatten(0, 1), marked.flatten(), ignore_index=IGNORED)
+        raise wrong(ValueError, "valid_lens", valid_lens.tolist(), "a length above 0 for a mean")
+    check_range("targets", targets.masked_fill(~valid, 0), 0, logits.shape[2] - 1)
+    # Ignored targets alone would do for the loss, but inf - inf at padding spoils the gradient.
+    logits = logits.masked_fill(~valid.unsqueeze(-1), 0.0)  # (B, T, V) by (B, T, 1)
+    targets = targets.long().masked_fill(~valid, IGNORED)
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
 
 
 def shift_right(targets: Tensor, bos: int = 1) -> Tensor:
@@ -80,12 +82,11 @@ def translation_loss(model: nn.Module, batch: "Batch") -> tuple[Tensor, int]:
 class History:
     """What training did, a number for each epoch.
 
-    `loss` is the mean over the tokens of the epoch while the model learned, `validation` what
-    `validate` gave after it, `tokens_per_second` counts valid target tokens.
+    `loss` is the mean over the tokens of the epoch while the model learned; `tokens_per_second`
+    counts valid target tokens.
     """
 
     loss: list[float] = field(default_factory=list)
-    validation: list[float] = field(default_factory=list)
     tokens_per_second: list[float] = field(default_factory=list)
 
 
@@ -99,33 +100,13 @@ def train(
     clip_norm: float = 1.0,
     seed: int = 0,
     batch_loss: BatchLoss = translation_loss,
-    validate: Callable[[nn.Module], float] | None = None,
-    target_loss: float | None = None,
+    after_epoch: Callable[[History], Any] | None = None,
     progress: bool = False,
 ) -> History:
-    """Train a model with Adam; the same seed gives the same run, and no other generator is touched.
+    """Train a model with Adam, in place, and leave it in eval mode, ready to use.
 
-    Args:
-        model: what to train; in place.
-        loader: gives the batches of one epoch, shuffled by the generator that it is handed.
-        num_epochs: how often to go through the data.
-        learning_rate: Adam's, at the start.
-        decay_share: over this last share of all steps the learning rate falls to 0 in a straight
-            line; 0 keeps it as it is.
-        clip_norm: longer gradients are cut to this length.
-        seed: of shuffling and dropout. (What the weights start from is up to the caller.)
-        batch_loss: gives a batch's mean loss and over how many tokens it is.
-        validate: gives a loss to watch after each epoch, for instance `mean_loss` of other data.
-        target_loss: stop after an epoch whose validation loss (training loss, without `validate`)
-            is no higher.
-        progress: show a bar.
-
-    Returns:
-        The history, an entry for each epoch.
-
-    Raises:
-        ValueError: `num_epochs` is below 1, `decay_share` is not a share, or there is no batch.
-        FloatingPointError: the loss is no longer a finite number.
+    The same seed gives the same run; every generator is afterwards where it was. After an error,
+    so is the mode of every submodule.
 
     >>> history = train(
     ...     nn.Linear(1, 1),
@@ -133,53 +114,81 @@ def train(
     ...     num_epochs=9,
     ...     batch_loss=lambda model, batch: ((model(batch) - 3).square().mean(), len(batch)),
     ...     learning_rate=0.1,
-    ...     target_loss=0.1,
+    ...     after_epoch=lambda history: history.loss[-1] <= 0.1,
     ... )
     >>> 1 < len(history.loss) < 9, history.loss[-1] <= 0.1 < history.loss[0]
     (True, True)
+
+    Args:
+        model: what to train; all of it is in training mode while it learns.
+        loader: gives the batches of one epoch, shuffled by the generator that it is handed.
+        num_epochs: how often to go through the data.
+        learning_rate: Adam's, at the start.
+        decay_share: over this last share of all steps the learning rate falls to 0; see
+            `decay_factor`.
+        clip_norm: longer gradients are cut to this length.
+        seed: of shuffling and dropout. (What the weights start from is up to the caller.)
+        batch_loss: gives a batch's mean loss and over how many tokens it is.
+        after_epoch: called with the history so far, say to note `mean_loss` of other data;
+            training stops if what it gives is true.
+        progress: show a bar.
+
+    Returns:
+        The history, an entry for each epoch.
+
+    Raises:
+        ValueError: a number makes no sense, or there is no batch.
+        FloatingPointError: a loss or its gradient is not finite. The weights are as they were
+            before that step.
     """
     if num_epochs < 1:
-        raise ValueError(f"num_epochs is {num_epochs}; training needs 1 or more")
+        raise wrong(ValueError, "num_epochs", num_epochs, "to be 1 or more")
+    if not 0 < learning_rate < math.inf:
+        raise wrong(ValueError, "learning_rate", learning_rate, "to be above 0 and finite")
     if not 0 <= decay_share <= 1:
-        raise ValueError(f"decay_share is {decay_share}; a share needs to be from 0 to 1")
+        raise wrong(ValueError, "decay_share", decay_share, "to be from 0 to 1")
+    if not clip_norm > 0:
+        raise wrong(ValueError, "clip_norm", clip_norm, "to be above 0 (math.inf: no clipping)")
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    generator = torch.Generator().manual_seed(seed)
+    shuffling = torch.Generator().manual_seed(seed)
     history = History()
-    with torch.random.fork_rng(devices=[]), _progress_bar(num_epochs, progress) as bar:
-        torch.manual_seed(seed)
+    with _keep_modes(model), _seeded(seed, model), _progress_bar(num_epochs, progress) as bar:
         for epoch in range(num_epochs):
             model.train()
-            batches = list(loader(generator))
+            batches = list(loader(shuffling))
             if not batches:
                 raise ValueError("loader gave no batch; training needs at least one")
             start, loss_sum, num_tokens = time.perf_counter(), 0.0, 0
             for step, batch in enumerate(batches):
                 done = (epoch + step / len(batches)) / num_epochs
-                rate = min(1.0, (1 - done) / decay_share) if decay_share else 1.0
                 for group in optimizer.param_groups:
-                    group["lr"] = learning_rate * rate
+                    group["lr"] = learning_rate * decay_factor(done, decay_share)
                 loss, count = batch_loss(model, batch)
-                if not math.isfinite(loss.item()):
-                    raise FloatingPointError(
-                        f"the loss is {loss.item()} in epoch {epoch + 1}, step {step + 1}; "
-                        f"a learning_rate below {learning_rate} may help"
-                    )
                 optimizer.zero_grad()
                 loss.backward()
-                nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+                length = nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+                _check_finite(loss.item(), length.item(), f"epoch {epoch + 1}, step {step + 1}")
                 optimizer.step()
                 loss_sum, num_tokens = loss_sum + loss.item() * count, num_tokens + count
                 bar.update(1 / len(batches))
             history.tokens_per_second.append(num_tokens / (time.perf_counter() - start))
             history.loss.append(loss_sum / num_tokens)
-            if validate is not None:
-                history.validation.append(validate(model))
-            watched = (history.validation or history.loss)[-1]
-            bar.set_postfix_str(f"loss {watched:.3f}")
-            if target_loss is not None and watched <= target_loss:
+            bar.set_postfix_str(f"loss {history.loss[-1]:.3f}")
+            if after_epoch is not None and after_epoch(history):
                 break
     model.eval()
     return history
+
+
+def decay_factor(done: float, decay_share: float) -> float:
+    """What is left of the learning rate when this share of all steps is done.
+
+    It is 1, and falls to 0 in a straight line over the last `decay_share`.
+
+    >>> [decay_factor(done, decay_share=0.5) for done in (0, 0.5, 0.75, 1)]
+    [1.0, 1.0, 0.5, 0.0]
+    """
+    return min(1.0, (1 - done) / decay_share) if decay_share else 1.0
 
 
 @torch.no_grad()
@@ -188,16 +197,76 @@ def mean_loss(
 ) -> float:
     """Mean loss over all tokens of the batches, without learning and without dropout.
 
+    >>> def loss_of(model, batch):
+    ...     return model(batch).mean(), len(batch)
+    >>> mean_loss(nn.Dropout(), [torch.tensor([1.0]), torch.tensor([4.0, 4.0])], loss_of)
+    3.0
+
     Raises:
         ValueError: there is no batch.
     """
-    was_training = model.training
-    model.eval()
-    losses = [batch_loss(model, batch) for batch in batches]
-    model.train(was_training)
+    with evaluating(model):
+        losses = [batch_loss(model, batch) for batch in batches]
     if not losses:
         raise ValueError("batches is empty; a mean needs at least one batch")
     return sum(loss.item() * count for loss, count in losses) / sum(count for _, count in losses)
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Put a model into eval mode; afterwards every submodule is as it was, also after an error.
+
+    >>> model = nn.Sequential(nn.Dropout(), nn.Dropout().eval())
+    >>> with evaluating(model):
+    ...     [dropout.training for dropout in model]
+    [False, False]
+    >>> [dropout.training for dropout in model]
+    [True, False]
+    """
+    with _keep_modes(model):
+        model.eval()
+        yield
+
+
+@contextmanager
+def _keep_modes(model: nn.Module) -> Iterator[None]:
+    modes = {module: module.training for module in model.modules()}
+    try:
+        yield
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+
+
+@contextmanager
+def _seeded(seed: int, model: nn.Module) -> Iterator[None]:
+    """Seed what a model's dropout draws from, and nothing else; put it back afterwards."""
+    # torch.manual_seed would seed every device there is, whether the model is on it or not.
+    generators = [torch.default_generator]
+    for device in {parameter.device for parameter in model.parameters()}:
+        if device.type == "mps":  # there is one of these at most, and it keeps its generator apart
+            generators.append(torch.mps._get_default_mps_generator())
+        elif device.type not in ("cpu", "meta"):
+            generators.append(torch.get_device_module(device).default_generators[device.index])
+    states = [generator.get_state() for generator in generators]
+    try:
+        for generator in generators:
+            generator.manual_seed(seed)
+        yield
+    finally:
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
+
+
+def _check_finite(loss: float, length: float, place: str) -> None:
+    if not math.isfinite(loss):
+        raise FloatingPointError(f"the loss is {loss} in {place}; a smaller learning_rate may help")
+    if not math.isfinite(length):
+        raise FloatingPointError(
+            f"the loss is {loss:.4g} in {place}, but its gradient has length {length}; "
+            "torch.autograd.set_detect_anomaly(True) names the operation that this comes from, "
+            "for instance the logarithm or the root of 0"
+        )
 
 
 def _progress_bar(num_epochs: int, progress: bool) -> Any:

@@ -1,3 +1,5 @@
+import inspect
+import math
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -7,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from d2lattn.decoding import beam_search, greedy_decode, teacher_forced_attention
+from d2lattn.decoding import Hypothesis, beam_search, greedy_decode, teacher_forced_attention
 from d2lattn.seq2seq import (
     Decoder,
     Encoder,
@@ -106,10 +108,36 @@ def test_a_beam_of_one_is_greedy(decoder, seed):
     model, (source, lengths) = build(decoder, seed), sentences(seed)
     greedy = greedy_decode(model, source, lengths, max_len=7)
     beam = beam_search(model, source, lengths, beam_size=1, max_len=7)
-    for one, other in zip(greedy, beam, strict=True):
-        assert one.tokens == other.tokens
-        assert one.finished == other.finished
-        assert one.score == pytest.approx(other.score, abs=1e-5)
+    assert greedy == beam
+
+
+def tied(seed):
+    """A model of 64 to 400 tokens, many of which are exactly as likely as others."""
+    generator = torch.Generator().manual_seed(seed)
+    vocab_size = int(torch.randint(64, 400, (), generator=generator))
+    model = EncoderDecoder(Nothing(), Table([]))
+    logits = torch.randn(vocab_size, vocab_size, generator=generator)
+    model.decoder.logits.data = 1.3 * (2 * logits).round()
+    return model
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_ties_make_no_larger_beam_worse(seed):
+    model, source = tied(seed), torch.zeros(1, 1, dtype=torch.long)
+    (greedy,) = greedy_decode(model, source, max_len=5)
+    found = [beam_search(model, source, beam_size=k, max_len=5)[0] for k in (1, 2, 3, 4)]
+    assert found[0] == greedy
+    for smaller, larger in pairwise(found):
+        assert larger.score >= smaller.score
+
+
+def test_of_tokens_that_are_alike_the_first_is_taken():
+    model = EncoderDecoder(Nothing(), Table([[1 / 300] * 300] * 300))
+    source = torch.zeros(2, 1, dtype=torch.long)
+    for search in (greedy_decode, beam_search):
+        for best in search(model, source, max_len=3, eos=299):
+            assert best.tokens == [0, 0, 0]
+            assert best.score == pytest.approx(3 * math.log(1 / 300), rel=1e-6)
 
 
 @RANDOM_MODELS
@@ -210,26 +238,171 @@ def test_a_length_penalty_favours_longer_translations():
     assert lengths[0] < lengths[-1]
 
 
+def test_a_length_penalty_divides_by_a_power_of_the_length():
+    chain = [[0.0] * 5 for _ in range(5)]
+    # <eos>: 0.4; a <eos>: 0.36; what comes after a b is far less likely.
+    chain[1][2], chain[1][3], chain[3][2], chain[3][4] = 0.4, 0.6, 0.6, 0.4
+    model, source = EncoderDecoder(Nothing(), Table(chain)), torch.zeros(1, 1, dtype=torch.long)
+    # ln 0.4 = -0.916, ln 0.36 = -1.022: longer wins if 1.022 / 2**p < 0.916, from p = 0.158.
+    for penalty, tokens in ((-1.0, []), (0.0, []), (0.15, []), (0.17, [3]), (1.0, [3])):
+        (best,) = beam_search(model, source, max_len=3, length_penalty=penalty)
+        assert best.tokens == tokens
+        assert best.score == pytest.approx(math.log(0.36 if tokens else 0.4))  # no penalty in it
+
+
+def test_what_a_search_does_unless_told_otherwise():
+    for search, expected in (
+        (greedy_decode, {"source_valid_lens": None, "max_len": 50, "bos": 1, "eos": 2}),
+        (
+            beam_search,
+            {
+                "source_valid_lens": None,
+                "beam_size": 4,
+                "length_penalty": 0.0,
+                "max_len": 50,
+                "bos": 1,
+                "eos": 2,
+            },
+        ),
+    ):
+        assert expected == {
+            name: parameter.default
+            for name, parameter in inspect.signature(search).parameters.items()
+            if parameter.default is not parameter.empty
+        }
+
+
 @pytest.mark.parametrize("search", [greedy_decode, beam_search])
+def test_the_tokens_that_begin_and_end_can_be_chosen(search):
+    follows = [[0.0] * 5 for _ in range(5)]
+    for token, following in ((4, 2), (2, 1), (1, 3), (3, 0), (0, 0)):
+        follows[token][following] = 1.0
+    model = EncoderDecoder(Nothing(), Table(follows))
+    source = torch.zeros(1, 1, dtype=torch.long)
+    (best,) = search(model, source, bos=4, eos=3)
+    assert (best.tokens, best.finished, best.score) == ([2, 1], True, pytest.approx(0, abs=1e-5))
+    (best,) = search(model, source, bos=4, eos=3, max_len=2)
+    assert (best.tokens, best.finished) == ([2, 1], False)
+    (best,) = search(model, source, bos=4, eos=3, max_len=3)
+    assert (best.tokens, best.finished) == ([2, 1], True)
+
+
+@pytest.mark.parametrize("search", [greedy_decode, beam_search])
+def test_a_search_goes_on_to_max_len_and_stops_when_all_have_ended(search):
+    steps = []
+
+    class Counting(Table):
+        def forward(self, X, state):
+            steps.append(X.shape)
+            return super().forward(X, state)
+
+    source = torch.zeros(2, 1, dtype=torch.long)
+    endless = [[0.0, 0.0, 0.0, 1.0, 0.0]] * 5
+    for hypothesis in search(EncoderDecoder(Nothing(), Counting(endless)), source):
+        assert hypothesis.tokens == [3] * 50
+    assert len(steps) == 50
+    assert steps[0] == (2 if search is greedy_decode else 8, 1)
+    steps.clear()
+    at_once = [[0.0, 0.0, 1.0, 0.0, 0.0]] * 5
+    for hypothesis in search(EncoderDecoder(Nothing(), Counting(at_once)), source):
+        assert hypothesis == Hypothesis([], pytest.approx(0, abs=1e-5), True, None)
+    assert len(steps) == 1
+
+
+def test_a_penalised_search_waits_for_those_that_are_less_likely_so_far():
+    chain = [[0.0] * 5 for _ in range(5)]
+    chain[1][2], chain[1][3], chain[3][4], chain[4][2] = 0.6, 0.4, 1.0, 1.0
+    model, source = EncoderDecoder(Nothing(), Table(chain)), torch.zeros(1, 1, dtype=torch.long)
+    assert beam_search(model, source, beam_size=2)[0].tokens == []
+    assert beam_search(model, source, beam_size=2, length_penalty=2.0)[0].tokens == [3, 4]
+
+
+def test_hypotheses_can_be_compared():
+    one = Hypothesis([3], -1.0, True, torch.ones(1, 2))
+    assert one == Hypothesis([3], -1.0, True, torch.zeros(1, 2))
+    assert one == Hypothesis([3], -1.0, True, None)
+    for other in (
+        Hypothesis([4], -1.0, True, None),
+        Hypothesis([3], -2.0, True, None),
+        Hypothesis([3], -1.0, False, None),
+    ):
+        assert one != other
+    with pytest.raises(AttributeError):
+        one.score = 0.0
+
+
+def modes(model):
+    return [module.training for module in model.modules()]
+
+
+def evaluations():
+    batch = SimpleNamespace(
+        source=torch.tensor([[4, 5, 2]]),
+        source_valid_lens=torch.tensor([3]),
+        target=torch.tensor([[6, 2]]),
+        target_valid_lens=torch.tensor([2]),
+    )
+    return [
+        lambda model: greedy_decode(model, batch.source, max_len=2),
+        lambda model: beam_search(model, batch.source, max_len=2),
+        lambda model: teacher_forced_attention(model, batch),
+    ]
+
+
+@pytest.mark.parametrize("evaluate", evaluations())
 @pytest.mark.parametrize("training", [True, False])
-def test_searching_leaves_the_mode_as_it_was(search, training):
-    model, (source, lengths) = build(Seq2SeqDecoder, 0), sentences(0)
-    model.train(training)
-    search(model, source, lengths, max_len=2)
-    assert model.training is training
+def test_evaluating_leaves_every_mode_as_it_was(evaluate, training):
+    model = build(Seq2SeqAttentionDecoder, 0).train(training)
+    model.encoder.train(not training)
+    before, while_at_it = modes(model), []
+    model.decoder.rnn.register_forward_hook(lambda *_: while_at_it.extend(modes(model)))
+    evaluate(model)
+    assert not any(while_at_it)
+    assert modes(model) == before
+
+    def fail(*_):
+        raise KeyError
+
+    model.decoder.rnn.register_forward_hook(fail)
+    with pytest.raises(KeyError):
+        evaluate(model)
+    assert modes(model) == before
+
+
+@pytest.mark.parametrize("evaluate", evaluations())
+def test_evaluating_holds_no_graph(evaluate):
+    model, needed = build(Seq2SeqAttentionDecoder, 0), []
+    model.decoder.dense.register_forward_hook(lambda *given: needed.append(given[-1].requires_grad))
+    evaluate(model)
+    assert needed
+    assert not any(needed)
 
 
 def test_sizes_that_make_no_sense_are_told_so():
     model, (source, lengths) = build(Seq2SeqDecoder, 0), sentences(0)
     for search in (greedy_decode, beam_search):
-        with pytest.raises(ValueError, match="max_len is 0"):
+        with pytest.raises(ValueError, match=r"^max_len is 0; it needs to be 1 or more$"):
             search(model, source, lengths, max_len=0)
-        with pytest.raises(ValueError, match=r"source has shape \(5,\); it needs \(B, S\)"):
+        with pytest.raises(ValueError, match=r"^source has shape \(5,\); it needs \(B, S\)$"):
             search(model, source[0])
+        with pytest.raises(TypeError, match=r"^source has dtype torch.float32; it needs a tensor"):
+            search(model, source.float())
+        with pytest.raises(TypeError, match=r"^source has type list; it needs a tensor of int"):
+            search(model, source.tolist())
         with pytest.raises(ValueError, match=r"X\[0, 0\] is 9"):
             search(model, torch.full((1, 2), VOCAB))
-    with pytest.raises(ValueError, match="beam_size is 0"):
+        assert len(search(model, source, lengths, max_len=1)) == len(source)
+    with pytest.raises(ValueError, match=r"^beam_size is 0; it needs to be 1 or more$"):
         beam_search(model, source, lengths, beam_size=0)
+    for penalty in (math.nan, math.inf, -math.inf):
+        with pytest.raises(ValueError, match=rf"^length_penalty is {penalty}; it needs to be fini"):
+            beam_search(model, source, lengths, length_penalty=penalty)
+
+
+def test_a_decoder_without_attention_is_told_so():
+    model = build(Seq2SeqDecoder, 0)
+    with pytest.raises(TypeError, match=r"^model.decoder has type Seq2SeqDecoder; it needs att"):
+        evaluations()[2](model)
 
 
 def test_teacher_forced_attention_leaves_the_ends_out():

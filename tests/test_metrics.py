@@ -25,6 +25,9 @@ def test_bleu_is_sacrebleu_s():
     assert 0 < ours.value < 100
     assert "tok:none" in ours.signature
     assert "nrefs:1" in ours.signature
+    assert "eff:no" in ours.signature
+    assert "eff:yes" in bleu(hypotheses, references, effective_order=True).signature
+    assert "tok:13a" in bleu(hypotheses, references, tokenize="13a").signature
 
 
 def test_bleu_by_hand():
@@ -75,15 +78,61 @@ def test_tokenised_text_that_ends_in_a_full_stop_warns_of_nothing(caplog, recwar
 @pytest.mark.parametrize(
     ("hypotheses", "references", "message"),
     [
-        ([], [], "hypotheses is empty"),
+        ([], [], "hypotheses is empty; a corpus needs at least one sentence"),
         (["a"], ["a", "b"], "references holds 2 entries; .* each of the 1"),
-        (["a", "b"], ["a", []], r"references\[1\] is empty"),
-        ("a", "a", "not one string"),
+        (["a", "b"], ["a", []], r"references\[1\] is empty; it needs one reference"),
     ],
 )
 def test_a_corpus_that_does_not_fit_is_told_so(score, hypotheses, references, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}"):
         score(hypotheses, references)
+
+
+@pytest.mark.parametrize("score", [bleu, chrf])
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "message"),
+    [
+        ("a", ["a"], "hypotheses has type str; it needs a list of sentences$"),
+        (["a"], "a", "references has type str; it needs a list of sentences$"),
+        (
+            ["a", ["b"]],
+            ["a", "b"],
+            r"hypotheses\[1\] has type list; it needs sentences as strings$",
+        ),
+        (["a", "b"], ["a", [["b"]]], r"references\[1\] has type list; it needs sentences as str"),
+        (["a"], [["a", 7]], r"references\[0\] has type int; it needs sentences as strings$"),
+    ],
+)
+def test_sentences_that_are_no_strings_are_told_so(score, hypotheses, references, message):
+    with pytest.raises(TypeError, match=f"^{message}"):
+        score(hypotheses, references)
+
+
+TOKENS = ["le", "chat", "dort", "."]
+
+
+@pytest.mark.parametrize("score", [bleu, chrf])
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_a_list_of_tokens_is_no_list_of_references(score, kind):
+    message = (
+        r"^references\[1\] is a list of 4 single words; it needs whole sentences: "
+        r'join the tokens of one by " "\.join\(tokens\)$'
+    )
+    with pytest.raises(ValueError, match=message):
+        score(["oui", "le chat dort ."], [["oui"], kind(TOKENS)])
+    with pytest.raises(ValueError, match=message):
+        score(["le chien", "le chat dort ."], ["le chien", kind(TOKENS)])
+    with pytest.raises(ValueError, match=r"^references\[0\] is a list of 2 single words"):
+        score(["oui .", "oui ."], [["oui", "."], ["oui", "."]])
+    assert score(["le chat dort ."], [" ".join(TOKENS)]).value == pytest.approx(100)
+
+
+@pytest.mark.parametrize("score", [bleu, chrf])
+def test_references_of_one_word_are_taken_where_they_can_be_meant(score):
+    score(["salut"], [["salut", "bonjour"]])  # the hypothesis has one word, too
+    score(["salut toi", "le chat dort ."], [["salut", "bonjour"], ["a b", "le chat dort ."]])
+    score(["salut toi"], [["salut"]])  # one reference, in a list
+    score(["salut toi"], ["salut"])
 
 
 def test_alignment_error_rate_by_the_definition():
@@ -122,15 +171,26 @@ def test_empty_sides_of_an_alignment():
     assert math.isnan(nothing.precision)
     assert (nothing.recall, nothing.error_rate) == (0, 1)
     assert math.isnan(alignment_scores([{(0, 0)}], [set()], [{(0, 0)}]).recall)
-    with pytest.raises(ValueError, match="no link at all"):
+    with pytest.raises(
+        ValueError, match=r"^predicted and sure hold no link at all; an error rate needs one$"
+    ):
         alignment_scores([set()], [set()], [set()])
 
 
 def test_alignments_that_do_not_fit_are_told_so():
-    with pytest.raises(ValueError, match=r"sure\[1\] holds \[\(1, 1\)\]"):
+    message = (
+        r"^sure\[1\] holds \[\(1, 1\)\], which possible\[1\] does not; every sure link needs to be "
+        r"possible$"
+    )
+    with pytest.raises(ValueError, match=message):
         alignment_scores([set(), set()], [set(), {(1, 1)}], [set(), {(0, 0)}])
-    with pytest.raises(ValueError, match="hold 1, 2 and 1 sets"):
+    message = (
+        "^predicted, sure and possible hold {} sets; they need one for each pair of sentences$"
+    )
+    with pytest.raises(ValueError, match=message.format("1, 2 and 1")):
         alignment_scores([set()], [set(), set()], [set()])
+    with pytest.raises(ValueError, match=message.format("1, 1 and 2")):
+        alignment_scores([set()], [set()], [set(), set()])
 
 
 def test_links_name_the_source_first():
@@ -154,6 +214,34 @@ def test_the_diagonal_of_a_square_and_of_a_rectangle():
                 *range(target_length)
             ]
             assert all(0 <= s < source_length for s, _ in links)
+
+
+@pytest.mark.parametrize("links", [diagonal_links, uniform_links])
+def test_words_that_are_not_there_are_not_linked(links):
+    assert links(0, 2) == links(2, 0) == links(0, 0) == frozenset()
+    assert len(links(1, 1)) == 1
+    with pytest.raises(ValueError, match=r"^source_length is -1; it needs to be 0 or more$"):
+        links(-1, 2)
+    with pytest.raises(ValueError, match=r"^target_length is -3; it needs to be 0 or more$"):
+        links(2, -3)
+
+
+def test_links_are_frozen_sets_of_whole_numbers():
+    for links in (
+        alignment_links(torch.eye(2)),
+        alignment_links(torch.eye(2), threshold=0.5),
+        diagonal_links(2, 2),
+        uniform_links(2, 2),
+        shift_links({(0, 0)}, 1, 2),
+    ):
+        assert isinstance(links, frozenset)
+        assert links
+        assert all(type(place) is int for link in links for place in link)
+
+
+def test_a_threshold_of_zero_links_everything():
+    assert len(alignment_links(torch.eye(2), threshold=0.0)) == 4
+    assert alignment_links(torch.eye(2), threshold=1.0) == {(0, 0), (1, 1)}
 
 
 def test_shifting_moves_the_target_side():

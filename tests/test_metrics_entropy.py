@@ -46,19 +46,25 @@ def test_gradients():
     assert gradcheck(lambda x: d2l.attention_entropy(x.softmax(-1)), (scores,))
 
 
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (
-            torch.tensor(1.0),
-            r"^weights has shape \(\) and type torch.float32; it needs \(\.\.\., K",
-        ),
-        (
-            torch.tensor([1, 0]),
-            r"^weights has shape \(2,\) and type torch.int64; it needs \(\.\.\.,",
-        ),
-    ],
-)
-def test_it_says_what_does_not_fit(weights, message):
-    with pytest.raises(ValueError, match=message):
-        d2l.attention_entropy(weights)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_falls_short_of_nothing(dtype):
+    # 2**-15 is exact, and below the smallest normal number of float16.
+    weights = torch.full((2**15,), 2.0**-15, dtype=dtype)
+    entropy = d2l.attention_entropy(weights)
+    assert entropy.dtype == dtype
+    assert entropy == torch.tensor(math.log(2**15), dtype=dtype)
+
+
+def test_double_precision_stays_double():
+    weights = torch.tensor([0.3, 0.7], dtype=torch.float64)
+    expected = -(0.3 * math.log(0.3) + 0.7 * math.log(0.7))
+    assert d2l.attention_entropy(weights).item() == pytest.approx(expected, rel=1e-14)
+
+
+def test_it_says_what_does_not_fit():
+    with pytest.raises(ValueError, match=r"^weights has shape \(\); it needs \(\.\.\., K\)$"):
+        d2l.attention_entropy(torch.tensor(1.0))
+    with pytest.raises(TypeError, match=r"^weights has dtype torch.int64; it needs a tensor of fl"):
+        d2l.attention_entropy(torch.tensor([1, 0]))
+    with pytest.raises(TypeError, match=r"^weights has type list; it needs a tensor of floating"):
+        d2l.attention_entropy([1.0, 0.0])

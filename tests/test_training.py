@@ -1,4 +1,8 @@
+import contextlib
+import inspect
 import math
+import re
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -7,7 +11,17 @@ from torch import nn
 from d2lattn.corpus import Batch
 from d2lattn.decoding import greedy_decode
 from d2lattn.seq2seq import EncoderDecoder, Seq2SeqAttentionDecoder, Seq2SeqDecoder, Seq2SeqEncoder
-from d2lattn.training import History, masked_loss, mean_loss, shift_right, train, translation_loss
+from d2lattn.training import (
+    History,
+    _seeded,
+    decay_factor,
+    evaluating,
+    masked_loss,
+    mean_loss,
+    shift_right,
+    train,
+    translation_loss,
+)
 
 VOCAB = 12
 
@@ -84,10 +98,91 @@ def test_shapes_that_do_not_fit_are_told_so(logits, targets, lengths, message):
         )
 
 
+@pytest.mark.parametrize("length", [4, -1])
+def test_a_length_that_the_targets_do_not_have_is_told_so(length):
+    logits, targets = torch.zeros(2, 3, 5), torch.zeros(2, 3, dtype=torch.long)
+    with pytest.raises(ValueError, match=rf"valid_lens\[1\] is {length}; it needs .* 0 to 3"):
+        masked_loss(logits, targets, torch.tensor([3, length]))
+
+
+@pytest.mark.parametrize("token", [5, -1, -100])
+def test_a_valid_target_outside_of_the_vocabulary_is_told_so(token):
+    logits, targets = torch.zeros(1, 3, 5), torch.tensor([[4, token, 0]])
+    with pytest.raises(ValueError, match=rf"targets\[0, 1\] is {token}; it needs .* 0 to 4$"):
+        masked_loss(logits, targets, torch.tensor([2]))
+    assert masked_loss(logits, targets, torch.tensor([1])).item() == pytest.approx(math.log(5))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"logits": torch.zeros(1, 2, 3).long()}, "logits has dtype torch.int64"),
+        ({"logits": [[[0.0]]]}, "logits has type list"),
+        ({"targets": torch.zeros(1, 2)}, "targets has dtype torch.float32"),
+        ({"valid_lens": torch.tensor([True])}, "valid_lens has dtype torch.bool"),
+        ({"valid_lens": torch.tensor([1.0])}, "valid_lens has dtype torch.float32"),
+    ],
+)
+def test_types_that_do_not_fit_are_told_so(changed, message):
+    fit = {
+        "logits": torch.zeros(1, 2, 3),
+        "targets": torch.zeros(1, 2, dtype=torch.long),
+        "valid_lens": torch.tensor([2]),
+    }
+    with pytest.raises(TypeError, match=message):
+        masked_loss(**{**fit, **changed})
+
+
+def test_targets_may_be_shorter_integers():
+    logits, targets = torch.randn(2, 3, 5), torch.randint(5, (2, 3))
+    lengths = torch.tensor([3, 2])
+    shorter = masked_loss(logits, targets.to(torch.int32), lengths.to(torch.int32))
+    assert shorter == masked_loss(logits, targets, lengths)
+
+
+@pytest.mark.parametrize("loud", [math.inf, -math.inf, math.nan])
+def test_padding_that_is_not_finite_spoils_no_gradient(loud):
+    torch.manual_seed(0)
+    logits, targets, lengths = torch.randn(2, 3, 5), torch.randint(5, (2, 3)), torch.tensor([3, 1])
+    quiet = logits.clone().requires_grad_()
+    logits[1, 1:, :2] = loud
+    logits.requires_grad_()
+    loss = masked_loss(logits, targets, lengths)
+    assert loss == masked_loss(quiet, targets, lengths)
+    loss.backward()
+    masked_loss(quiet, targets, lengths).backward()
+    assert torch.equal(logits.grad, quiet.grad)
+    assert logits.grad.isfinite().all()
+
+
+def test_the_loss_changes_neither_logits_nor_targets():
+    logits, targets = torch.randn(1, 3, 5), torch.randint(5, (1, 3))
+    before = logits.clone(), targets.clone()
+    masked_loss(logits, targets, torch.tensor([1]))
+    assert torch.equal(logits, before[0])
+    assert torch.equal(targets, before[1])
+
+
+def test_shifting_right_starts_with_bos_and_changes_nothing():
+    targets = torch.tensor([[5, 6, 2], [7, 2, 0]])
+    assert shift_right(targets).tolist() == [[1, 5, 6], [1, 7, 2]]
+    assert shift_right(targets, bos=9).tolist() == [[9, 5, 6], [9, 7, 2]]
+    assert targets.tolist() == [[5, 6, 2], [7, 2, 0]]
+
+
+def test_the_loss_of_a_translation_counts_its_valid_tokens():
+    model, (batch,) = build().eval(), reversals(64)
+    loss, count = translation_loss(model, batch)
+    logits, _ = model(batch.source, shift_right(batch.target), batch.source_valid_lens)
+    assert loss == masked_loss(logits, batch.target, batch.target_valid_lens)
+    assert count == batch.target_valid_lens.sum()
+    assert isinstance(count, int)
+
+
 def test_a_mean_of_nothing_is_told_so():
-    with pytest.raises(ValueError, match="valid_lens holds zeros only"):
+    with pytest.raises(ValueError, match=r"valid_lens is \[0\]; it needs a length above 0"):
         masked_loss(torch.zeros(1, 2, 3), torch.zeros(1, 2, dtype=torch.long), torch.tensor([0]))
-    with pytest.raises(ValueError, match="batches is empty"):
+    with pytest.raises(ValueError, match=r"^batches is empty; a mean needs at least one batch$"):
         mean_loss(build(), [])
 
 
@@ -111,6 +206,54 @@ def test_mean_loss_weighs_batches_by_their_tokens():
     )
 
 
+def test_mean_loss_learns_nothing_and_draws_nothing():
+    model, batches = build(dropout=0.5).train(), reversals(64)
+    before = torch.get_rng_state()
+    requires = []
+
+    def batch_loss(model, batch):
+        loss, count = translation_loss(model, batch)
+        requires.append(loss.requires_grad)
+        return loss, count
+
+    assert mean_loss(model, batches, batch_loss) == mean_loss(model, batches)
+    assert requires == [False]
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def modes(model):
+    return [module.training for module in model.modules()]
+
+
+def test_evaluating_puts_every_submodule_back():
+    model = build().train()
+    model.encoder.eval()
+    before = modes(model)
+    with evaluating(model):
+        assert not any(modes(model))
+    assert modes(model) == before
+    with pytest.raises(KeyError), evaluating(model):
+        raise KeyError
+    assert modes(model) == before
+    assert model.training
+    assert not model.encoder.rnn.training
+
+
+def test_mean_loss_leaves_every_mode_as_it_was():
+    model = build().train()
+    model.encoder.eval()
+    before = modes(model)
+    mean_loss(model, reversals(64))
+    assert modes(model) == before
+
+    def broken(model, batch):
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        mean_loss(model, reversals(64), broken)
+    assert modes(model) == before
+
+
 def test_one_seed_gives_one_run_and_leaves_other_generators_alone():
     def run(seed):
         model = build(dropout=0.3)
@@ -126,24 +269,114 @@ def test_one_seed_gives_one_run_and_leaves_other_generators_alone():
     assert loss != other
 
 
+def test_the_seed_is_of_dropout_too():
+    batches = reversals(128)  # in one order, whatever the seed
+
+    def run(seed, dropout):
+        return train(build(dropout=dropout), lambda _: batches, num_epochs=1, seed=seed).loss
+
+    assert run(0, dropout=0.0) == run(1, dropout=0.0)
+    assert run(0, dropout=0.3) != run(1, dropout=0.3)
+
+
+def test_devices_that_do_not_hold_the_model_are_not_seeded(monkeypatch):
+    seeded = []
+    for device in (torch.cuda, torch.xpu):
+        monkeypatch.setattr(device, "manual_seed_all", seeded.append)
+    monkeypatch.setattr(torch.mps, "manual_seed", seeded.append)
+    train(Recorder(), lambda _: [torch.tensor(1.0)], num_epochs=1, batch_loss=push)
+    assert seeded == []
+
+
+@pytest.mark.parametrize(("device", "place"), [("cuda:1", 1), ("xpu:0", 0), ("mps", 2)])
+def test_the_generator_of_the_model_s_device_is_seeded_and_put_back(monkeypatch, device, place):
+    generators = [torch.Generator().manual_seed(5 + i) for i in range(3)]  # of nobody's devices
+    module = SimpleNamespace(default_generators=generators[:2])
+    monkeypatch.setattr(torch, "get_device_module", {torch.device(device): module}.get)
+    monkeypatch.setattr(torch.mps, "_get_default_mps_generator", lambda: generators[2])
+    parts = [SimpleNamespace(device=torch.device(name)) for name in (device, "cpu", device, "meta")]
+    model = SimpleNamespace(parameters=lambda: parts)
+    before = [generator.get_state() for generator in generators]
+    with contextlib.suppress(KeyError), _seeded(3, model):
+        for other in {0, 1, 2} - {place}:
+            assert torch.equal(generators[other].get_state(), before[other])
+        drawn = torch.rand(9, generator=generators[place])
+        assert torch.equal(drawn, torch.rand(9, generator=torch.Generator().manual_seed(3)))
+        assert torch.equal(drawn, torch.rand(9))
+        raise KeyError
+    for generator, state in zip(generators, before, strict=True):
+        assert torch.equal(generator.get_state(), state)
+
+
 def test_history_has_an_entry_for_each_epoch():
     batches = reversals(128)
-    history = train(
-        build(), lambda _: batches, num_epochs=3, validate=lambda m: mean_loss(m, batches)
-    )
+    history = train(build(), lambda _: batches, num_epochs=3)
     assert isinstance(history, History)
-    assert len(history.loss) == len(history.validation) == len(history.tokens_per_second) == 3
+    assert len(history.loss) == len(history.tokens_per_second) == 3
     assert all(math.isfinite(speed) and speed > 0 for speed in history.tokens_per_second)
     assert history.loss[0] > history.loss[-1]
 
 
-@pytest.mark.parametrize("watch", ["loss", "validation"])
-def test_training_stops_at_its_target(watch):
-    validate = (lambda _: 0.5) if watch == "validation" else None
-    history = train(
-        build(), lambda _: reversals(64), num_epochs=9, target_loss=99.0, validate=validate
+def test_the_loss_of_an_epoch_is_the_mean_over_its_tokens(monkeypatch):
+    losses = iter([(1.0, 1), (4.0, 3), (2.0, 2), (6.0, 2)])
+    clock = iter([10.0, 12.0, 20.0, 28.0])
+    monkeypatch.setattr("d2lattn.training.time.perf_counter", lambda: next(clock))
+
+    def batch_loss(model, batch):
+        loss, count = next(losses)
+        return model.w * 0 + loss, count
+
+    history = train(Recorder(), lambda _: [0, 0], num_epochs=2, batch_loss=batch_loss)
+    assert history.loss == [(1 * 1 + 4 * 3) / 4, (2 * 2 + 6 * 2) / 4]
+    assert history.tokens_per_second == [4 / 2, 4 / 8]
+
+
+def test_training_stops_when_it_is_told_to_after_an_epoch():
+    seen = []
+
+    def after_epoch(history):
+        seen.append(list(history.loss))
+        return len(history.loss) == 2
+
+    history = train(build(), lambda _: reversals(64), num_epochs=9, after_epoch=after_epoch)
+    assert len(history.loss) == len(history.tokens_per_second) == 2
+    assert seen == [history.loss[:1], history.loss]
+    history = train(build(), lambda _: reversals(64), num_epochs=2, after_epoch=lambda _: None)
+    assert len(history.loss) == 2
+
+
+def test_watching_other_data_changes_nothing():
+    batches, other = reversals(128), reversals(64, generator=torch.Generator().manual_seed(2))
+    model, watched, losses = build(dropout=0.3), build(dropout=0.3), []
+    history = train(model, lambda _: batches, num_epochs=3)
+    again = train(
+        watched,
+        lambda _: batches,
+        num_epochs=3,
+        after_epoch=lambda _: losses.append(mean_loss(watched, other)),
     )
-    assert len(history.loss) == 1
+    assert history.loss == again.loss
+    assert len(losses) == 3
+    assert losses[-1] == mean_loss(watched, other)
+    for a, b in zip(model.parameters(), watched.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_the_loader_shuffles_by_the_seed_and_anew_in_each_epoch():
+    def orders(**seed):
+        drawn = []
+
+        def loader(generator):
+            drawn.append(torch.randperm(100, generator=generator).tolist())
+            return [torch.tensor(1.0)]
+
+        train(Recorder(), loader, num_epochs=2, batch_loss=push, **seed)
+        return drawn
+
+    first, second = orders()
+    assert first != second
+    assert orders(seed=0) == [first, second]
+    assert orders(seed=1)[0] != first
 
 
 class Recorder(nn.Module):
@@ -172,7 +405,7 @@ def test_gradients_are_clipped(monkeypatch):
     assert norms == pytest.approx([2.0, 0.1], rel=1e-4)
 
 
-def test_the_learning_rate_falls_in_the_last_share(monkeypatch):
+def rates_of(monkeypatch, **options):
     rates = []
     step = torch.optim.Adam.step
 
@@ -180,29 +413,180 @@ def test_the_learning_rate_falls_in_the_last_share(monkeypatch):
         rates.append(self.param_groups[0]["lr"])
         return step(self, *args, **kwargs)
 
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.optim.Adam, "step", recorded)
+        loader = lambda _: [torch.tensor(1.0)] * 4  # noqa: E731
+        train(Recorder(), loader, num_epochs=2, batch_loss=push, **options)
+    return rates
+
+
+def test_the_learning_rate_falls_in_the_last_share(monkeypatch):
+    falling = [1, 1, 1, 1, 1, 0.75, 0.5, 0.25]
+    assert rates_of(monkeypatch, learning_rate=1.0) == pytest.approx(falling)
+    assert rates_of(monkeypatch, learning_rate=1.0, decay_share=0.5) == pytest.approx(falling)
+    assert rates_of(monkeypatch, learning_rate=1.0, decay_share=0.0) == [1.0] * 8
+    all_the_way = [1 - step / 8 for step in range(8)]
+    assert rates_of(monkeypatch, learning_rate=1.0, decay_share=1) == pytest.approx(all_the_way)
+
+
+def test_the_learning_rate_starts_at_three_thousandths(monkeypatch):
+    assert rates_of(monkeypatch)[0] == 3e-3
+
+
+@pytest.mark.parametrize(
+    ("done", "share", "factor"),
+    [(0, 0.5, 1), (0.5, 0.5, 1), (0.75, 0.5, 0.5), (1, 0.5, 0), (0.25, 1, 0.75), (1, 0, 1)],
+)
+def test_what_is_left_of_the_learning_rate(done, share, factor):
+    assert decay_factor(done, share) == pytest.approx(factor)
+
+
+def test_what_train_does_unless_told_otherwise():
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(train).parameters.items()
+        if parameter.default is not parameter.empty
+    }
+    assert defaults == {
+        "learning_rate": 3e-3,
+        "decay_share": 0.5,
+        "clip_norm": 1.0,
+        "seed": 0,
+        "batch_loss": translation_loss,
+        "after_epoch": None,
+        "progress": False,
+    }
+
+
+def test_training_that_makes_no_sense_is_told_so():
+    with pytest.raises(ValueError, match=r"^loader gave no batch; training needs at least one$"):
+        train(build(), lambda _: [], num_epochs=1)
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong", "needs"),
+    [
+        ("num_epochs", (0, -3), "to be 1 or more"),
+        ("learning_rate", (0, -1e-3, math.nan, math.inf), "to be above 0 and finite"),
+        ("decay_share", (-0.1, 1.5, math.nan), "to be from 0 to 1"),
+        ("clip_norm", (-1, 0, math.nan), "to be above 0 (math.inf: no clipping)"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_told_so(option, wrong, needs):
+    for number in wrong:
+        model = Recorder()
+        with pytest.raises(ValueError, match=re.escape(f"{option} is {number}; it needs {needs}")):
+            train(
+                model,
+                lambda _: [torch.tensor(1.0)],
+                batch_loss=push,
+                **{"num_epochs": 1, option: number},
+            )
+        assert model.w == 0
+
+
+def test_gradients_need_not_be_clipped(monkeypatch):
+    lengths = []
+    step = torch.optim.Adam.step
+
+    def recorded(self, *args, **kwargs):
+        lengths.append(self.param_groups[0]["params"][0].grad.item())
+        return step(self, *args, **kwargs)
+
     monkeypatch.setattr(torch.optim.Adam, "step", recorded)
-    for share in (0.5, 0.0):
+    train(
+        Recorder(),
+        lambda _: [torch.tensor(50.0)],
+        num_epochs=1,
+        clip_norm=math.inf,
+        batch_loss=push,
+    )
+    assert lengths == [50.0]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_loss_that_is_not_finite_ends_training_and_changes_no_weight(bad):
+    model = Recorder()
+    with torch.no_grad():
+        model.w += 1.0
+    with pytest.raises(
+        FloatingPointError,
+        match=f"^the loss is {bad} in epoch 1, step 2; a smaller learning_rate may help$",
+    ):
         train(
-            Recorder(),
-            lambda _: [torch.tensor(1.0)] * 4,
-            num_epochs=2,
-            learning_rate=1.0,
-            decay_share=share,
+            model,
+            lambda _: [torch.tensor(0.0), torch.tensor(bad)],
+            num_epochs=1,
             batch_loss=push,
         )
-    assert rates[:8] == pytest.approx([1, 1, 1, 1, 1, 0.75, 0.5, 0.25])
-    assert rates[8:] == [1.0] * 8
+    assert model.w == 1.0
 
 
-def test_training_that_cannot_go_on_says_why():
-    with pytest.raises(ValueError, match="loader gave no batch"):
-        train(build(), lambda _: [], num_epochs=1)
-    with pytest.raises(ValueError, match="num_epochs is 0"):
-        train(build(), lambda _: reversals(64), num_epochs=0)
-    with pytest.raises(ValueError, match=r"decay_share is 1.5"):
-        train(build(), lambda _: reversals(64), num_epochs=1, decay_share=1.5)
-    with pytest.raises(FloatingPointError, match="loss is nan in epoch 1, step 1; a learning_rate"):
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_gradient_that_is_not_finite_ends_training_and_changes_no_weight(bad):
+    model, epochs = Recorder(), []
+
+    class Spoil(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, w):
+            return w + 2.5
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * bad
+
+    def batch_loss(model, batch):
+        return (Spoil.apply(model.w) if len(epochs) == 2 else model.w * 0), 1
+
+    with pytest.raises(FloatingPointError) as raised:
+        train(
+            model,
+            lambda _: epochs.append(1) or [0],
+            num_epochs=3,
+            batch_loss=batch_loss,
+        )
+    assert model.w == 0
+    assert str(raised.value) == (
+        f"the loss is 2.5 in epoch 2, step 1, but its gradient has length {bad}; "
+        "torch.autograd.set_detect_anomaly(True) names the operation that this comes from, "
+        "for instance the logarithm or the root of 0"
+    )
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_training_leaves_the_model_in_eval_mode_and_after_an_error_as_it_was(training):
+    model, while_it_learned = build().train(training), []
+    model.encoder.train(not training)
+    before = modes(model)
+
+    def batch_loss(model, batch):
+        while_it_learned.append(all(modes(model)))
+        if len(while_it_learned) == 3:
+            raise KeyError
+        return translation_loss(model, batch)
+
+    def after_epoch(history):
+        model.eval()  # a reader's own way of evaluating
+
+    with pytest.raises(KeyError):
+        train(
+            model,
+            lambda _: reversals(64),
+            num_epochs=3,
+            batch_loss=batch_loss,
+            after_epoch=after_epoch,
+        )
+    assert while_it_learned == [True] * 3
+    assert modes(model) == before
+    train(model, lambda _: reversals(64), num_epochs=1)
+    assert not any(modes(model))
+
+
+def test_an_error_leaves_the_generator_where_it_was():
+    before = torch.get_rng_state()
+    with pytest.raises(FloatingPointError):
         train(Recorder(), lambda _: [torch.tensor(math.nan)], num_epochs=1, batch_loss=push)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_the_progress_bar_shows_only_when_asked_for(capfd):
@@ -214,6 +598,7 @@ def test_the_progress_bar_shows_only_when_asked_for(capfd):
     out, err = capfd.readouterr()
     assert out == ""
     assert "1.0/1 epochs" in err
+    assert re.search(r", loss \d\.\d{3}$", err.strip().splitlines()[-1])
 
 
 @pytest.mark.slow
@@ -227,7 +612,7 @@ def test_a_small_model_learns_to_write_backwards(decoder, floor):
         lambda generator: reversals(6400, generator=generator),
         num_epochs=4,
         learning_rate=1e-2,
-        target_loss=0.01,
+        after_epoch=lambda history: history.loss[-1] <= 0.01,
     )
     assert history.loss[-1] < history.loss[0]
     (batch,) = reversals(256, batch_size=256, generator=torch.Generator().manual_seed(9))
