@@ -10,7 +10,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from d2lattn.checks import check_floats, wrong
+from d2lattn.weights import Attends
+
 Kernel = Callable[[Tensor], Tensor]
+"""Heights ≥ 0 of distances u, in bandwidths. A kernel that reaches every key, however far, carries
+its logarithm, up to a constant, as ``kernel.log``: heights so small that a float holds 0 then still
+have their share of the weights."""
 
 
 def gaussian(u: Tensor) -> Tensor:
@@ -23,6 +29,9 @@ def gaussian(u: Tensor) -> Tensor:
     [0.3989, 0.242, 0.054]
     """
     return torch.exp(-(u**2) / 2) / math.sqrt(2 * math.pi)
+
+
+gaussian.log = lambda u: -(u**2) / 2  # type: ignore[attr-defined]
 
 
 def boxcar(u: Tensor) -> Tensor:
@@ -71,11 +80,18 @@ def nadaraya_watson(
 
     f(x) = Σᵢ α(x, xᵢ) yᵢ with α(x, xᵢ) = K(u) / Σⱼ K(uⱼ) and u = (x − xᵢ) / bandwidth.
 
+    >>> keys, values = torch.tensor([0.0, 1.0, 3.0]), torch.tensor([2.0, 4.0, 9.0])
+    >>> predictions, weights = nadaraya_watson(
+    ...     torch.tensor([0.5, 9.0]), keys, values, bandwidth=1.0, kernel=boxcar)
+    >>> predictions.tolist(), weights.tolist()
+    ([3.0, nan], [[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])
+
     Args:
         queries: points to predict at, shape (Q,), or (B, Q) for batches.
         keys: points where the value is known, shape (K,) or (B, K).
         values: their values, the shape of keys.
         bandwidth: one positive number in the units of the keys; a tensor may carry a gradient.
+            None is too small: a tiny one looks up the nearest key.
         kernel: a function of u that gives heights ≥ 0, such as those in ``KERNELS``.
 
     Returns:
@@ -84,34 +100,47 @@ def nadaraya_watson(
         then all 0 and its prediction is NaN, because "0" would be a prediction and there is none.
 
     Raises:
-        TypeError: an argument that is not a tensor of floating-point numbers.
+        TypeError: arguments that are not floating-point tensors of one dtype.
         ValueError: shapes that do not fit, entries or a bandwidth that are NaN or infinite, a
             bandwidth ≤ 0, or a kernel that gives negative or non-finite heights.
-
-    >>> keys, values = torch.tensor([0.0, 1.0, 3.0]), torch.tensor([2.0, 4.0, 9.0])
-    >>> predictions, weights = nadaraya_watson(
-    ...     torch.tensor([0.5, 9.0]), keys, values, bandwidth=1.0, kernel=boxcar)
-    >>> predictions.tolist(), weights.tolist()
-    ([3.0, nan], [[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])
     """
     _check_data(queries=queries, keys=keys, values=values)
-    _check_shapes(queries, keys, values)
-    bandwidth = _checked_bandwidth(bandwidth, keys)
+    _check_keys(keys, values, "(K,) or (B, K), K ≥ 1", keys.dim() > 0 and keys.shape[-1] > 0)
+    if queries.dim() == 0 or queries.shape[:-1] != keys.shape[:-1]:
+        needs = "(" + "".join(f"{size}, " for size in keys.shape[:-1]) + "Q)"
+        needs = f"{needs} beside keys of shape {tuple(keys.shape)}"
+        raise wrong(ValueError, "queries", queries, needs)
+    # Like attention: in half precision distances and sums are worked out in single precision.
+    exact = torch.promote_types(keys.dtype, torch.float32)
+    bandwidth = _positive(bandwidth, exact, keys.device)
 
-    differences = queries.unsqueeze(-1) - keys.unsqueeze(-2)  # (B, Q, 1) - (B, 1, K) -> (B, Q, K)
-    if kernel is gaussian:
-        weights = _gaussian_weights(differences, bandwidth)
-    else:
-        heights = kernel(differences / bandwidth)
-        if not (torch.isfinite(heights) & (heights >= 0)).all():
-            raise ValueError("kernel gave negative or non-finite heights; heights ≥ 0 are needed")
-        totals = heights.sum(dim=-1, keepdim=True)  # (B, Q, 1)
-        weights = heights / totals.masked_fill(totals == 0, 1.0)
-
+    # (B, Q, 1) - (B, 1, K) -> (B, Q, K)
+    differences = queries.to(exact).unsqueeze(-1) - keys.to(exact).unsqueeze(-2)
+    weights = _weights(kernel, differences / bandwidth, differences)  # (B, Q, K)
     # (B, Q, K) x (B, K, 1) -> (B, Q, 1) -> (B, Q)
-    predictions = (weights @ values.unsqueeze(-1)).squeeze(-1)
+    predictions = (weights @ values.to(exact).unsqueeze(-1)).squeeze(-1)
     out_of_reach = (weights == 0).all(dim=-1)
-    return predictions.masked_fill(out_of_reach, math.nan), weights
+    predictions = predictions.masked_fill(out_of_reach, math.nan)
+    return predictions.to(keys.dtype), weights.to(keys.dtype)
+
+
+def _weights(kernel: Kernel, u: Tensor, differences: Tensor) -> Tensor:
+    """K(u) / ΣK(u) over the last axis, the keys; zeros where every key is out of reach."""
+    log: Kernel | None = getattr(kernel, "log", None)
+    if log is not None:  # K / ΣK = exp(log K) / Σexp(log K)
+        scores = log(u)
+        # Where even the nearest key's score is beyond all floats, the nearest keys share.
+        lost = scores.isneginf().all(dim=-1, keepdim=True)
+        distances = differences.abs()
+        nearest = distances == distances.amin(dim=-1, keepdim=True)
+        return torch.softmax(scores.masked_fill(lost & nearest, 0.0), dim=-1)
+    heights = kernel(u)
+    if heights.shape != u.shape:
+        raise wrong(ValueError, "what kernel gives", heights, f"the shape of u, {tuple(u.shape)}")
+    if not (torch.isfinite(heights) & (heights >= 0)).all():
+        raise ValueError("kernel gave negative or non-finite heights; it needs to give heights ≥ 0")
+    totals = heights.sum(dim=-1, keepdim=True)  # (B, Q, 1)
+    return heights / totals.masked_fill(totals == 0, 1.0)
 
 
 def others(points: Tensor) -> Tensor:
@@ -121,9 +150,7 @@ def others(points: Tensor) -> Tensor:
     [[2.0, 3.0], [1.0, 3.0], [1.0, 2.0]]
     """
     if points.dim() != 1 or len(points) < 2:
-        raise ValueError(
-            f"points has shape {tuple(points.shape)}; (K,) with K of at least 2 is needed"
-        )
+        raise wrong(ValueError, "points", points, "(K,), K ≥ 2")
     count = len(points)
     not_own = ~torch.eye(count, dtype=torch.bool, device=points.device)  # (K, K)
     return points.expand(count, count)[not_own].reshape(count, count - 1)  # (K, K) -> (K, K - 1)
@@ -133,6 +160,10 @@ def leave_one_out_error(
     keys: Tensor, values: Tensor, bandwidth: float | Tensor, kernel: Kernel = gaussian
 ) -> Tensor:
     """Mean squared error when each value is predicted from all the others.
+
+    >>> leave_one_out_error(
+    ...     torch.tensor([0.0, 1.0, 2.0]), torch.tensor([1.0, 2.0, 4.0]), 1.0, boxcar).item()
+    1.75
 
     Args:
         keys: shape (K,), at least two.
@@ -146,16 +177,9 @@ def leave_one_out_error(
 
     Raises:
         TypeError, ValueError: as :func:`nadaraya_watson` does, and for fewer than two keys.
-
-    >>> leave_one_out_error(
-    ...     torch.tensor([0.0, 1.0, 2.0]), torch.tensor([1.0, 2.0, 4.0]), 1.0, boxcar).item()
-    1.75
     """
     _check_data(keys=keys, values=values)
-    if keys.dim() != 1 or len(keys) < 2:
-        raise ValueError(f"keys has shape {tuple(keys.shape)}; (K,) with K of at least 2 is needed")
-    if values.shape != keys.shape:
-        raise ValueError(f"values has shape {tuple(values.shape)}; {tuple(keys.shape)} is needed")
+    _check_keys(keys, values, "(K,), K ≥ 2", keys.dim() == 1 and len(keys) > 1)
     # A batch of K problems with one query each: (K, 1), (K, K - 1), (K, K - 1) -> (K, 1)
     predictions, _ = nadaraya_watson(
         keys.unsqueeze(-1), others(keys), others(values), bandwidth, kernel
@@ -164,16 +188,11 @@ def leave_one_out_error(
     return squared.masked_fill(squared.isnan(), math.inf).mean()
 
 
-class NWKernelRegression(nn.Module):
+class NWKernelRegression(Attends, nn.Module):
     """Nadaraya-Watson regression with a learnable width: softmax(−((x − xᵢ) w)² / 2).
 
     ``w`` is one number, 1 / bandwidth. Each query has a row of keys of its own, so that a training
     point can be predicted without its own key (see :func:`others`).
-
-    Shapes: queries (Q,), keys (Q, K), values (Q, K) -> predictions (Q,). After a forward pass
-    ``attention_weights`` is (Q, K), each row sums to 1, and it holds no autograd graph.
-
-    Raises ``ValueError`` for shapes that do not fit.
 
     >>> net = NWKernelRegression()
     >>> _ = nn.init.ones_(net.w)
@@ -186,75 +205,52 @@ class NWKernelRegression(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.w = nn.Parameter(torch.rand(1))
-        self.attention_weights: Tensor | None = None
 
     def forward(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """Predict one value for each query from its own row of keys."""
+        """Predict (Q,) for queries (Q,), each from its row of keys and of values, (Q, K) both.
+
+        Raises:
+            TypeError: arguments that are not floating-point tensors of one dtype.
+            ValueError: shapes that do not fit.
+        """
+        check_floats(queries=queries, keys=keys, values=values)
         if queries.dim() != 1:
-            raise ValueError(f"queries has shape {tuple(queries.shape)}; (n_queries,) is needed")
-        if keys.dim() != 2 or keys.shape[0] != len(queries) or keys.shape[1] == 0:
-            raise ValueError(
-                f"keys has shape {tuple(keys.shape)}; ({len(queries)}, n_keys) is needed, "
-                "a row of keys for each query"
-            )
-        if values.shape != keys.shape:
-            raise ValueError(
-                f"values has shape {tuple(values.shape)}; {tuple(keys.shape)} is needed"
-            )
+            raise wrong(ValueError, "queries", queries, "(Q,)")
+        fits = keys.dim() == 2 and len(keys) == len(queries) and keys.shape[1] > 0
+        _check_keys(keys, values, f"({len(queries)}, K), K ≥ 1, a row for each query", fits)
         differences = queries.unsqueeze(-1) - keys  # (Q, 1) - (Q, K) -> (Q, K)
-        weights = torch.softmax(-((differences * self.w) ** 2) / 2, dim=-1)
-        self.attention_weights = weights.detach()
+        weights = _weights(gaussian, differences * self.w, differences)
+        kept = weights.detach()
+        self._weights = lambda: kept
         # (Q, 1, K) x (Q, K, 1) -> (Q, 1, 1) -> (Q,)
         return torch.bmm(weights.unsqueeze(1), values.unsqueeze(-1)).reshape(-1)
 
 
-def _gaussian_weights(differences: Tensor, bandwidth: Tensor) -> Tensor:
-    """softmax(−u²/2): the constants cancel, and no bandwidth is too small.
-
-    The nearest key is subtracted before the division, so its score is exactly 0 even where u² of
-    every key would overflow.
-    """
-    squared = differences**2
-    beyond_nearest = squared - squared.amin(dim=-1, keepdim=True).detach()
-    return torch.softmax(-beyond_nearest / bandwidth / bandwidth / 2, dim=-1)
-
-
 def _check_data(**arguments: Tensor) -> None:
+    check_floats(**arguments)
     for name, found in arguments.items():
-        if not isinstance(found, Tensor) or not found.is_floating_point():
-            kind = f"dtype {found.dtype}" if isinstance(found, Tensor) else type(found).__name__
-            raise TypeError(f"{name} is {kind}; a floating-point tensor is needed")
         if not torch.isfinite(found).all():
             place = (~torch.isfinite(found)).nonzero()[0].tolist()
-            raise ValueError(
-                f"{name}{place} is {found[tuple(place)].item()}; finite numbers are needed"
-            )
+            raise wrong(ValueError, f"{name}{place}", found[tuple(place)].item(), "to be finite")
 
 
-def _check_shapes(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    if keys.dim() == 0 or keys.shape[-1] == 0:
-        raise ValueError(f"keys has shape {tuple(keys.shape)}; (K,) or (B, K), K ≥ 1, is needed")
+def _check_keys(keys: Tensor, values: Tensor, needs: str, fits: bool) -> None:
+    if not fits:
+        raise wrong(ValueError, "keys", keys, needs)
     if values.shape != keys.shape:
-        raise ValueError(
-            f"values has shape {tuple(values.shape)}; {tuple(keys.shape)} is needed, as keys has"
-        )
-    if queries.dim() == 0 or queries.shape[:-1] != keys.shape[:-1]:
-        needed = "(" + "".join(f"{size}, " for size in keys.shape[:-1]) + "Q)"
-        needed = "(Q,)" if keys.dim() == 1 else needed
-        raise ValueError(
-            f"queries has shape {tuple(queries.shape)}; {needed} is needed "
-            f"beside keys of shape {tuple(keys.shape)}"
-        )
+        raise wrong(ValueError, "values", values, f"{tuple(keys.shape)}, as keys has")
 
 
-def _checked_bandwidth(bandwidth: float | Tensor, keys: Tensor) -> Tensor:
-    shape = tuple(bandwidth.shape) if isinstance(bandwidth, Tensor) else ()
-    if math.prod(shape) != 1:
-        raise ValueError(f"bandwidth has shape {shape}; one number is needed")
-    converted = torch.as_tensor(bandwidth, dtype=keys.dtype, device=keys.device).reshape(())
+def _positive(bandwidth: float | Tensor, dtype: torch.dtype, device: torch.device) -> Tensor:
+    try:
+        converted = torch.as_tensor(bandwidth, dtype=dtype, device=device)
+    except (TypeError, ValueError):
+        raise wrong(TypeError, "bandwidth", bandwidth, "a number") from None
+    if converted.numel() != 1:
+        raise wrong(ValueError, "bandwidth", converted, "one number")
+    converted = converted.reshape(())
     # Checked after conversion: 1e-300 is positive as a Python float and 0 in float32.
     if not (torch.isfinite(converted) and converted > 0):
-        raise ValueError(
-            f"bandwidth is {float(bandwidth)}; a positive finite number in {keys.dtype} is needed"
-        )
+        needs = f"to be positive and finite in {dtype}"
+        raise wrong(ValueError, "bandwidth", float(bandwidth), needs)
     return converted

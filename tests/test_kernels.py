@@ -145,13 +145,57 @@ def test_an_endless_bandwidth_gives_the_mean(name, problem):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("bandwidth", [1e-3, 1e-12, 1e-30])
+@pytest.mark.parametrize("bandwidth", [1e-3, 1e-12, 1e-30, 1e-38, 1e-45])
 def test_a_vanishing_bandwidth_gives_the_nearest_neighbour(bandwidth, dtype):
     keys, values = torch.tensor([[0.0, 1.0, 5.0], [7.0, 8.0, 9.0]], dtype=dtype)
     queries = torch.tensor([0.4, 0.6, 100.0, -3.0], dtype=dtype)
     predictions, weights = nadaraya_watson(queries, keys, values, bandwidth)
     assert predictions.tolist() == [7.0, 8.0, 9.0, 7.0]
     assert weights.sum(dim=-1).tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("distance", [0, 250, 330, 1000, 30_000])
+def test_weights_are_right_however_far_the_keys_are(distance, dtype):
+    """Squares overflow from 256 on in float16, where the difference of two squares does not."""
+    queries = torch.tensor([0.0, 0.5], dtype=dtype)
+    keys = distance + torch.tensor([0.0, 0.5, 2.0, -64.0], dtype=dtype)
+    values = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=dtype)
+    found = nadaraya_watson(queries, keys, values, 40.0)
+    wanted = nadaraya_watson(queries.double(), keys.double(), values.double(), 40.0)
+    precision = 4 * torch.finfo(dtype).eps
+    for one, other in zip(found, wanted, strict=True):
+        assert one.dtype == dtype
+        torch.testing.assert_close(one.double(), other, rtol=max(precision, 1e-4), atol=precision)
+
+
+@pytest.mark.parametrize(("dtype", "far"), [(torch.float32, 1e25), (torch.float64, 1e200)])
+def test_where_squares_are_infinite_the_nearest_keys_share(dtype, far):
+    keys = torch.tensor([-far, far, 2 * far], dtype=dtype)
+    predictions, weights = nadaraya_watson(keys[:1] * 0, keys, keys * 0 + 3, 1.0)
+    assert weights.tolist() == [[0.5, 0.5, 0.0]]
+    assert predictions.tolist() == [3.0]
+
+
+def test_gradients_are_numbers_where_squares_are_infinite():
+    inputs = [torch.tensor(row, requires_grad=True) for row in ([0.4, 1e3], [0.0, 1.0], [2.0, 3.0])]
+    nadaraya_watson(*inputs, 1e-30)[0].sum().backward()
+    assert all(tensor.grad.isfinite().all() for tensor in inputs)
+
+
+def test_a_kernel_of_ones_own_can_reach_every_key():
+    def laplace(u):
+        return torch.exp(-u.abs()) / 2
+
+    far, keys, values = torch.tensor([500.0]), torch.tensor([0.0, 1.0]), torch.tensor([4.0, 7.0])
+    assert nadaraya_watson(far, keys, values, 1.0, laplace)[0].isnan()
+    laplace.log = lambda u: -u.abs()
+    _, weights = nadaraya_watson(far, keys, values, 1.0, laplace)
+    torch.testing.assert_close(weights, torch.tensor([[-1.0, 0.0]]).softmax(dim=-1))
+    near = torch.tensor([0.3])
+    with_log = nadaraya_watson(near, keys, values, 1.0, laplace)
+    without = nadaraya_watson(near, keys, values, 1.0, lambda u: laplace(u))
+    torch.testing.assert_close(with_log, without)
 
 
 def test_two_nearest_keys_share():
@@ -284,22 +328,22 @@ def test_bad_bandwidths_say_so(bandwidth):
         lambda: leave_one_out_error(X, Y, bandwidth),
     ):
         found = re.escape(str(float(bandwidth)))
-        with pytest.raises(ValueError, match=f"bandwidth is {found}; a positive finite number"):
+        with pytest.raises(ValueError, match=f"bandwidth is {found}; it needs to be positive"):
             attempt()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((X, X, Y[:2]), r"values has shape \(2,\); \(3,\) is needed"),
-        ((X, X.reshape(1, 3), Y.reshape(1, 3)), r"queries has shape \(3,\); \(1, Q\) is needed"),
-        ((X.reshape(1, 3), X, Y), r"queries has shape \(1, 3\); \(Q,\) is needed"),
-        ((torch.tensor(1.0), X, Y), r"queries has shape \(\); \(Q,\) is needed"),
-        ((X, X[:0], Y[:0]), r"keys has shape \(0,\)"),
+        ((X, X, Y[:2]), r"values has shape \(2,\); it needs \(3,\), as keys has"),
+        ((X, X.reshape(1, 3), Y.reshape(1, 3)), r"queries has shape \(3,\); it needs \(1, Q\)"),
+        ((X.reshape(1, 3), X, Y), r"queries has shape \(1, 3\); it needs \(Q\)"),
+        ((torch.tensor(1.0), X, Y), r"queries has shape \(\); it needs \(Q\)"),
+        ((X, X[:0], Y[:0]), r"keys has shape \(0,\); it needs \(K,\) or \(B, K\), K ≥ 1"),
         ((X, torch.tensor(1.0), torch.tensor(1.0)), r"keys has shape \(\)"),
-        ((X, X, torch.tensor([1.0, math.nan, 2.0])), r"values\[1\] is nan; finite"),
-        ((X, torch.tensor([1.0, 2.0, math.inf]), Y), r"keys\[2\] is inf; finite"),
-        ((torch.tensor([-math.inf]), X, Y), r"queries\[0\] is -inf; finite"),
+        ((X, X, torch.tensor([1.0, math.nan, 2.0])), r"values\[1\] is nan; it needs to be finite"),
+        ((X, torch.tensor([1.0, 2.0, math.inf]), Y), r"keys\[2\] is inf; it needs to be finite"),
+        ((torch.tensor([-math.inf]), X, Y), r"queries\[0\] is -inf; it needs to be finite"),
     ],
 )
 def test_bad_data_is_named(arguments, message):
@@ -308,22 +352,31 @@ def test_bad_data_is_named(arguments, message):
 
 
 def test_bad_kinds_are_named():
-    with pytest.raises(TypeError, match="keys is list"):
+    with pytest.raises(TypeError, match="keys has type list"):
         nadaraya_watson(X, [1.0, 2.0, 3.0], Y, 1.0)
-    with pytest.raises(TypeError, match=r"queries is dtype torch\.int64"):
+    with pytest.raises(TypeError, match=r"queries has dtype torch\.int64"):
         nadaraya_watson(torch.arange(3), X, Y, 1.0)
-    with pytest.raises(ValueError, match=r"bandwidth has shape \(2,\); one number"):
-        nadaraya_watson(X, X, Y, torch.tensor([1.0, 2.0]))
+    with pytest.raises(
+        TypeError, match=r"values has dtype torch\.float64; it needs torch\.float32"
+    ):
+        nadaraya_watson(X, X, Y.double(), 1.0)
+    with pytest.raises(TypeError, match="bandwidth has type str; it needs a number"):
+        nadaraya_watson(X, X, Y, "1.0")
+    for several in ([1.0, 2.0], torch.tensor([1.0, 2.0])):
+        with pytest.raises(ValueError, match=r"bandwidth has shape \(2,\); it needs one number"):
+            nadaraya_watson(X, X, Y, several)
     with pytest.raises(ValueError, match="kernel gave negative"):
         nadaraya_watson(X, X, Y, 1.0, lambda u: -u)
+    with pytest.raises(ValueError, match=r"what kernel gives has shape \(3, 1\).*\(3, 3\)"):
+        nadaraya_watson(X, X, Y, 1.0, lambda u: u[:, :1].abs())
 
 
 def test_leaving_one_out_needs_two():
-    with pytest.raises(ValueError, match=r"keys has shape \(1,\); \(K,\) with K of at least 2"):
+    with pytest.raises(ValueError, match=r"keys has shape \(1,\); it needs \(K,\), K ≥ 2"):
         leave_one_out_error(X[:1], Y[:1], 1.0)
-    with pytest.raises(ValueError, match=r"values has shape \(2,\); \(3,\)"):
+    with pytest.raises(ValueError, match=r"values has shape \(2,\); it needs \(3,\)"):
         leave_one_out_error(X, Y[:2], 1.0)
-    with pytest.raises(ValueError, match=r"points has shape \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"points has shape \(2, 3\); it needs \(K,\)"):
         others(torch.zeros(2, 3))
 
 
@@ -362,14 +415,41 @@ def test_the_module_passes_gradcheck():
     assert torch.autograd.gradcheck(net, (queries, keys, values))
 
 
+def test_the_modules_weights_are_there_after_a_pass_that_worked():
+    net = d2l.NWKernelRegression()
+    with pytest.raises(RuntimeError, match="none before the first forward pass"):
+        _ = net.attention_weights
+    net(torch.zeros(1), torch.zeros(1, 2), torch.ones(1, 2))
+    with pytest.raises(ValueError, match="values has shape"):
+        net(torch.zeros(1), torch.zeros(1, 3), torch.ones(1, 2))
+    assert net.attention_weights.tolist() == [[0.5, 0.5]]
+    with pytest.raises(AttributeError):
+        net.attention_weights = None
+
+
+def test_the_module_keeps_to_numbers_far_away():
+    net = d2l.NWKernelRegression().half()
+    nn.init.ones_(net.w)
+    queries, keys = torch.zeros(2).half(), torch.tensor([[300.0, 400.0], [1.0, 300.0]]).half()
+    net(queries, keys, keys)
+    assert net.attention_weights.tolist() == [[1.0, 0.0], [1.0, 0.0]]
+
+
+def test_the_module_names_wrong_kinds():
+    with pytest.raises(TypeError, match="keys has type list"):
+        d2l.NWKernelRegression()(torch.zeros(1), [[0.0]], torch.zeros(1, 1))
+    with pytest.raises(TypeError, match="values has dtype"):
+        d2l.NWKernelRegression()(torch.zeros(1), torch.zeros(1, 1), torch.zeros(1, 1).long())
+
+
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        (((2, 1), (2, 3), (2, 3)), r"queries has shape \(2, 1\); \(n_queries,\)"),
-        (((2,), (3,), (3,)), r"keys has shape \(3,\); \(2, n_keys\)"),
-        (((2,), (3, 3), (3, 3)), r"keys has shape \(3, 3\); \(2, n_keys\)"),
-        (((2,), (2, 0), (2, 0)), r"keys has shape \(2, 0\); \(2, n_keys\)"),
-        (((2,), (2, 3), (3, 2)), r"values has shape \(3, 2\); \(2, 3\)"),
+        (((2, 1), (2, 3), (2, 3)), r"queries has shape \(2, 1\); it needs \(Q,\)"),
+        (((2,), (3,), (3,)), r"keys has shape \(3,\); it needs \(2, K\)"),
+        (((2,), (3, 3), (3, 3)), r"keys has shape \(3, 3\); it needs \(2, K\)"),
+        (((2,), (2, 0), (2, 0)), r"keys has shape \(2, 0\); it needs \(2, K\), K ≥ 1"),
+        (((2,), (2, 3), (3, 2)), r"values has shape \(3, 2\); it needs \(2, 3\)"),
     ],
 )
 def test_the_module_names_wrong_shapes(shapes, message):
