@@ -14,6 +14,10 @@ from d2lattn.exercises import chapter01
 from d2lattn.exercises.checking import Verdict
 
 CHECKS = {
+    chapter01.check_last_weight: 1,
+    chapter01.check_look_up: 1,
+    chapter01.check_attention_matrices: 1,
+    chapter01.check_claims: 2,
     chapter01.check_attend: 1,
     chapter01.check_query: 1,
     chapter01.check_with_salience: 1,
@@ -28,6 +32,15 @@ def attend(query, keys, values):
 
 def with_salience(query, keys, salience):
     return torch.cat([query, torch.ones(1)]), torch.cat([keys, salience[:, None]], dim=1)
+
+
+def look_up(queries, keys, values, temperature):
+    return (-((queries[:, None] - keys) ** 2) / temperature).softmax(dim=1) @ values
+
+
+def look_up_by(scores):
+    """A look-up whose scores are a function of distance (Q, K) and temperature."""
+    return lambda q, k, v, t: scores((q[:, None] - k).abs(), t).softmax(dim=1) @ v
 
 
 def for_four_keys(query, keys, values):
@@ -68,6 +81,16 @@ RIGHT = [
             )
         ],
     ),
+    (chapter01.check_last_weight, [9 / 13]),
+    (chapter01.check_last_weight, [Fraction(9, 13)]),
+    (chapter01.check_look_up, [look_up]),
+    (
+        chapter01.check_look_up,
+        [lambda q, k, v, t: torch.stack([look_up(x[None], k, v, t)[0] for x in q])],
+    ),
+    (chapter01.check_attention_matrices, ["AD"]),
+    (chapter01.check_attention_matrices, ["d, a"]),
+    (chapter01.check_claims, [False, True]),
     (chapter01.check_overtaking, [2.1, 2.9]),
     (chapter01.check_noise, [1.6]),
     (chapter01.check_noise, [torch.tensor(1.7)]),
@@ -133,6 +156,31 @@ def test_right_answers_pass(check, answers):
             )
             for change in (torch.abs, torch.relu, lambda s: s.clamp(-9, 1))
         ),
+        (chapter01.check_last_weight, [9], "Which share"),
+        (chapter01.check_last_weight, [2 * math.log(3)], "This is the score"),
+        (chapter01.check_last_weight, [2 / 3], "shares of the scores"),
+        (chapter01.check_last_weight, [1 / 3], "nobody asks"),
+        (chapter01.check_last_weight, [0.5], "what do they sum to"),
+        (chapter01.check_last_weight, ["9/13"], "one number"),
+        (chapter01.check_look_up, [look_up_by(lambda d, t: d**2 / t)], "a minus is missing"),
+        (chapter01.check_look_up, [look_up_by(lambda d, t: -(d**2) * t)], "Divide by"),
+        (chapter01.check_look_up, [look_up_by(lambda d, t: -(d**2))], "does not count yet"),
+        (chapter01.check_look_up, [look_up_by(lambda d, t: -d / t)], "Square the distance"),
+        (
+            chapter01.check_look_up,
+            [lambda q, k, v, t: look_up(k, q, v[:1], t)],
+            "stopped with|shape",
+        ),
+        (chapter01.check_look_up, [lambda q, k, v, t: v.mean().expand(len(q))], "along a row"),
+        (chapter01.check_attention_matrices, ["ABD"], "columns sum to 1"),
+        (chapter01.check_attention_matrices, ["ACD"], "below 0"),
+        (chapter01.check_attention_matrices, ["D"], "What about A"),
+        (chapter01.check_attention_matrices, ["A"], "Is that forbidden"),
+        (chapter01.check_attention_matrices, ["AX"], "'X' is none of them"),
+        (chapter01.check_attention_matrices, [["A", "D"]], "one string"),
+        (chapter01.check_claims, [True, True], "weights beside"),
+        (chapter01.check_claims, [False, False], "largest weight on the left"),
+        (chapter01.check_claims, [0, 1], "True or False"),
         (chapter01.check_overtaking, [1.0, 3.0], "strength 1 and salience 2 the coffee"),
         (chapter01.check_overtaking, [2.0, 4.0], "strength 4 and salience 3 the book"),
         (chapter01.check_overtaking, ["two", 3.0], "one number"),

@@ -6,7 +6,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from d2lattn.exercises.checking import Differs, call, check, number, same, tensor_like
+from d2lattn.exercises.checking import (
+    Differs,
+    call,
+    check,
+    number,
+    same,
+    tensor_like,
+)
 
 # The three pairs that the chapter works by hand.
 KEYS = torch.tensor([[0, 0], [0, 1], [1, 0]], dtype=torch.float32)
@@ -17,7 +24,7 @@ def _agrees(found: Tensor, wanted: Tensor) -> bool:
     return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
-@check("1.1")
+@check("1.5")
 def check_attend(attend: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     """Attention pooling of values that are vectors, by one query."""
     generator = torch.Generator().manual_seed(11)
@@ -58,7 +65,7 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     return "compare, normalise, sum; and the order of the pairs does not matter."
 
 
-@check("1.2")
+@check("1.3")
 def check_query(query: Tensor) -> str:
     """A query that pools the chapter's three values to less than 8."""
     query = tensor_like(query, torch.zeros(2), "your query")
@@ -80,7 +87,7 @@ def check_query(query: Tensor) -> str:
     return f"it pools {output:.2f}: key 1 wins because your query dislikes the two others."
 
 
-@check("1.3")
+@check("1.4")
 def check_with_salience(
     with_salience: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
 ) -> str:
@@ -124,7 +131,7 @@ def check_with_salience(
     return "salience is a part of the key, and the query reads it whatever it asks."
 
 
-@check("1.4")
+@check("1.8")
 def check_overtaking(strength_at_2: float, strength_at_3: float) -> str:
     """Strength at which the book overtakes the coffee, for salience 2 and salience 3."""
     for salience, answer in ((2.0, strength_at_2), (3.0, strength_at_3)):
@@ -142,7 +149,7 @@ def check_overtaking(strength_at_2: float, strength_at_3: float) -> str:
     )
 
 
-@check("1.5")
+@check("1.9")
 def check_noise(noise: float) -> str:
     """Noise from which the nearest key is worse than average pooling, in the chapter's task."""
     found = number(noise, "the noise")
@@ -162,3 +169,90 @@ def check_noise(noise: float) -> str:
         f"from about {found:g} on, a confident wrong look-up costs more than no look-up. "
         "Soft weights never fall that low: they can fade to the average."
     )
+
+
+@check("1.1")
+def check_last_weight(weight: float) -> str:
+    """The third weight of the worked example: scores 0, ln 3 and 2 ln 3."""
+    found = number(weight, "the weight")
+    exponentials = torch.tensor([1.0, 3.0, 9.0])
+    for wrong, hint in (
+        (9.0, "9 is the exponential of the score. Which share of all exponentials is it?"),
+        (2 * math.log(3), "This is the score. Take its exponential, then its share."),
+        (2 / 3, "These are shares of the scores themselves; take exponentials first."),
+        (1 / 3, "A third is the share that each key gets when nobody asks for anything."),
+    ):
+        if math.isclose(found, wrong, rel_tol=1e-3):
+            raise Differs(hint)
+    wanted = exponentials[2] / exponentials.sum()
+    if abs(found - wanted) > 1e-3:
+        raise Differs(f"{found:g} is not it. The exponentials are 1, 3 and 9; what do they sum to?")
+    return "9/13, and the three weights together make 1."
+
+
+@check("1.2")
+def check_look_up(look_up: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> str:
+    """A soft look-up by distance for many queries at once."""
+    generator = torch.Generator().manual_seed(12)
+    for num_queries, num_keys, temperature in ((4, 3, 2.0), (1, 6, 0.5), (3, 1, 9.0)):
+        queries = 3 * torch.randn(num_queries, generator=generator)
+        keys = 3 * torch.randn(num_keys, generator=generator)
+        values = torch.randn(num_keys, generator=generator)
+        squared = (queries[:, None] - keys) ** 2  # (Q, 1) - (K,) -> (Q, K)
+        wanted = (-squared / temperature).softmax(dim=1) @ values  # (Q, K) x (K,) -> (Q,)
+        case = f"with {num_queries} queries and {num_keys} keys"
+        found = call(look_up, queries, keys, values, temperature, case=case)
+        found = tensor_like(found, wanted, f"{case}, your answer")
+        if num_keys > 1:
+            for weights, hint in (
+                ((squared / temperature).softmax(dim=1), "The far keys win: a minus is missing."),
+                ((-squared * temperature).softmax(dim=1), "Divide by the temperature."),
+                ((-squared).softmax(dim=1), "The temperature does not count yet."),
+                ((-squared.sqrt() / temperature).softmax(dim=1), "Square the distance."),
+            ):
+                if _agrees(found, weights @ values):  # (Q, K) x (K,) -> (Q,)
+                    raise Differs(hint)
+        hint = "Scores have a row a query and a column a key; the softmax runs along a row."
+        same(found, wanted, hint, f"{case}, your answer")
+    return "near keys count most, and the temperature says how near is near."
+
+
+@check("1.6")
+def check_attention_matrices(names: str) -> str:
+    """Which of the workshop's four matrices can be attention weights: A and D."""
+    if not isinstance(names, str):
+        raise Differs(f"Name them in one string, such as 'AB'; this is {type(names).__name__}.")
+    chosen = set(names.upper()) - set(" ,")
+    if unknown := sorted(chosen - set("ABCD")):
+        raise Differs(f"There are A, B, C and D; {unknown[0]!r} is none of them.")
+    if "B" in chosen:
+        raise Differs(
+            "Look at B again: its columns sum to 1. Along which way does the softmax run?"
+        )
+    if "C" in chosen:
+        raise Differs("C has a weight below 0, and an exponential is never negative.")
+    if "A" not in chosen:
+        raise Differs("There may be other numbers of queries than of keys. What about A?")
+    if "D" not in chosen:
+        raise Differs("D may look dull: every query looks everywhere alike. Is that forbidden?")
+    return "rows that share out 1, none below 0; the shape is free, and so are the columns."
+
+
+@check("1.7")
+def check_claims(first: bool, second: bool) -> str:
+    """Which of two captions the workshop's matrices support: not the first, but the second."""
+    claims = []
+    for which, answer in (("first", first), ("second", second)):
+        if not isinstance(answer, bool):
+            raise Differs(f"Answer True or False for the {which} claim; this is {answer!r}.")
+        claims.append(answer)
+    if claims[0]:
+        raise Differs(
+            "The first claim rests on the dark cells on the right. Print their weights beside "
+            "1/6, which is what a query gives each key when it does not choose at all."
+        )
+    if not claims[1]:
+        raise Differs(
+            "Print each row's largest weight on the left and where it stands. Is it above 3/6?"
+        )
+    return "a colour says nothing until you know what number it stands for."
