@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import torch
 
+from d2lattn.checks import wrong
 from d2lattn.corpus.pairs import Pair
 
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
@@ -14,29 +15,29 @@ SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 class Vocabulary:
     """The words of some sentences, numbered: the special tokens, then the most frequent first.
 
-    Args:
-        sentences: sequences of tokens.
-        min_freq: rarer words become ``<unk>``.
-
     >>> vocabulary = Vocabulary([("the", "cat"), ("the", "dog")])
     >>> vocabulary.encode(("the", "dog", "owl"))
     [4, 6, 3]
     >>> vocabulary.decode([4, 6, 2, 0])
     ['the', 'dog', '<eos>', '<pad>']
+
+    Args:
+        sentences: sequences of tokens.
+        min_freq: rarer words become ``<unk>``.
+
+    Raises:
+        TypeError: a sentence is a string, here or in :meth:`encode`.
+        ValueError: ``min_freq`` is below 1, or :meth:`decode` is given a number of no word.
     """
 
     pad, bos, eos, unk = range(4)
 
     def __init__(self, sentences: Iterable[Sequence[str]], min_freq: int = 1) -> None:
         if min_freq < 1:
-            raise ValueError(f"min_freq is {min_freq}; a number from 1 up is needed")
+            raise wrong(ValueError, "min_freq", min_freq, "to be 1 or more")
         counts: Counter[str] = Counter()
         for sentence in sentences:
-            if isinstance(sentence, str):
-                raise ValueError(
-                    f"sentences holds the string {sentence!r}; sequences of tokens are needed"
-                )
-            counts.update(sentence)
+            counts.update(_tokens("a sentence", sentence))
         ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         words = [word for word, count in ranked if count >= min_freq and word not in SPECIALS]
         self.tokens: list[str] = [*SPECIALS, *words]
@@ -50,18 +51,23 @@ class Vocabulary:
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
         """Give each token's number; an unknown token's is that of ``<unk>``."""
-        if isinstance(tokens, str):
-            raise ValueError(f"tokens is the string {tokens!r}; a sequence of tokens is needed")
-        return [self._ids.get(token, self.unk) for token in tokens]
+        return [self._ids.get(token, self.unk) for token in _tokens("tokens", tokens)]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Give each number's token."""
         tokens = []
-        for number in ids:
-            if not 0 <= int(number) < len(self):
-                raise ValueError(f"ids holds {int(number)}; numbers below {len(self)} are needed")
-            tokens.append(self.tokens[int(number)])
+        for place, number in enumerate(map(int, ids)):
+            if not 0 <= number < len(self):
+                raise wrong(ValueError, f"ids[{place}]", number, f"to be from 0 to {len(self) - 1}")
+            tokens.append(self.tokens[number])
         return tokens
+
+
+def _tokens(name: str, sentence: Sequence[str]) -> Sequence[str]:
+    """Pass on a sequence of tokens; a string would be one of letters."""
+    if isinstance(sentence, str):
+        raise wrong(TypeError, name, sentence, "a sequence of tokens")
+    return sentence
 
 
 class Batch(NamedTuple):
@@ -111,9 +117,12 @@ def batches(
         generator: shuffles; without it, the order is that of ``pairs`` (or of length).
         bucket: put sentences of like length together, so that little is padding. The order of
             the batches is still shuffled if there is a generator.
+
+    Raises:
+        ValueError: ``batch_size`` is below 1.
     """
     if batch_size < 1:
-        raise ValueError(f"batch_size is {batch_size}; a number from 1 up is needed")
+        raise wrong(ValueError, "batch_size", batch_size, "to be 1 or more")
     order = (
         list(range(len(pairs)))
         if generator is None

@@ -144,9 +144,8 @@ def split_by_source(
         seed: decides which.
     """
     if min(valid, test) < 0 or valid + test > 1:
-        raise ValueError(
-            f"valid is {valid} and test is {test}; shares from 0 up, at most 1 together, are needed"
-        )
+        shares = f"{valid} and {test}"
+        raise wrong(ValueError, "valid and test", shares, "shares from 0 up, at most 1 together")
     rng = Random(seed)
     pairs = list(pairs)
     dice = {pair.source: 0.0 for pair in pairs}

@@ -73,6 +73,7 @@ def test_pairs_are_distinct_and_of_3_to_25_tokens(seed):
         assert pair.source[-1] in ".?"
 
 
+@pytest.mark.slow
 def test_the_english_decides_the_french_and_the_links():
     found = {}
     for pair in itertools.islice(draw(1), 60_000):
