@@ -11,7 +11,7 @@ BUILD := $(BIN)/jupyter-book build . --warningiserror --nitpick --keep-going
 # A worker for each processor, four at most: each holds a PyTorch, a browser or a notebook's kernel.
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4
 
-.PHONY: book test check lab notebooks serve lint types unit nbval browser clean
+.PHONY: book test check lab notebooks serve lint types javascript unit nbval browser clean
 
 book: .venv/installed
 	@$(BUILD) --quiet
@@ -19,7 +19,7 @@ book: .venv/installed
 
 # The book first, because the browser opens its pages; then all tests share the workers.
 test: .venv/installed
-	@$(MAKE) --no-print-directory --jobs=2 lint types book
+	@$(MAKE) --no-print-directory --jobs=2 lint types javascript book
 	$(PYTEST) --nbval --doctest-modules --durations=10 tests d2lattn $(NOTEBOOKS)
 
 # What can be known within a minute.
@@ -34,6 +34,12 @@ lint: .venv/installed
 
 types: .venv/installed
 	$(BIN)/mypy
+
+# Where there is Node; in CI there must be. Readers and the book need none.
+javascript:
+	@if command -v npm >/dev/null; then cd explorables && npm ci --silent && npm --silent test; \
+	elif [ "$$CI" = true ]; then echo "npm is missing: explorables cannot be tested"; exit 1; \
+	else echo "no npm: the explorables' own tests are skipped"; fi
 
 unit: .venv/installed
 	$(PYTEST) --doctest-modules --ignore=tests/book tests d2lattn

@@ -96,7 +96,7 @@ def paint_times(browser: Any, explorable: Explorable, moves: int = MOVES) -> lis
     """Milliseconds from input to paint, one for each move of a slider."""
     page = browser.new_page(viewport={"width": 1000, "height": 900})
     page.set_content(f"<!doctype html><main>{explorable.to_html()}</main>")
-    page.wait_for_selector(".d2lx .d2lx h4")
+    page.wait_for_selector(".d2lx .d2lx .d2lx-title")
     times = page.evaluate(MEASURE, moves)
     page.close()
     return times

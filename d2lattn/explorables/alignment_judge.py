@@ -116,7 +116,7 @@ class AlignmentJudge(Explorable):
     ([[0, 0], [1, 1]], 0.2)
     """
 
-    module = "alignment_judge.js"
+    module = "alignment_judge"
 
     sentences = Sentences().tag(sync=True, to_json=packed)
     sentence = Whole(0, low=0, high=MOST - 1).tag(sync=True)

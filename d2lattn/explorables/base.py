@@ -15,14 +15,28 @@ from typing import Any
 
 import anywidget
 
-from d2lattn.explorables.bundle import EXPORT, HERE, bundle, static_host, style
+BUNDLES = Path(__file__).parent / "bundles"
+
+# Looks for code that stands in a comment of its place and runs it. The code is no text of the page
+# where scripts are taken out or shown: there only the words are left, and these lines.
+LOADER = """\
+for (const place of document.querySelectorAll("[data-d2lx]"))
+  for (const code of place.childNodes)
+    if (code.nodeType === 8 && !code.begun) {
+      const script = document.createElement("script");
+      Object.assign(script, { type: "module", text: code.data });
+      code.begun = true;
+      place.append(script);
+      script.remove();
+    }
+"""
 
 
 class Explorable(anywidget.AnyWidget):
     """Base of all explorables; a subclass names its module, its traits and its words.
 
     Attributes of a subclass:
-        module: its JavaScript, a file in this folder or an absolute path.
+        module: its JavaScript as built: the name of a bundle, or the Path of a file.
         traits with ``.tag(sync=True)``: its whole state.
 
     Methods of a subclass:
@@ -33,11 +47,11 @@ class Explorable(anywidget.AnyWidget):
     module: str | Path = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Join the module with the kit, once for each class."""
+        """Read the bundle, once for each class."""
         # Only where a module is named: anywidget makes a subclass for each figure that it opens.
         if "module" in cls.__dict__:
-            cls._esm = bundle((HERE / cls.module).read_text(encoding="utf-8"))
-            cls._css = style(cls._esm)
+            cls._script = script(cls.module)
+            cls._esm = f"{cls._script}\nexport default d2lx.live;\n"
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **state: Any) -> None:
@@ -75,18 +89,17 @@ class Explorable(anywidget.AnyWidget):
 
     def to_html(self) -> str:
         """The static host: everything that the figure needs, and nothing from elsewhere."""
-        # With every "<" escaped, no label can end the script or open a comment in it.
         # As it would be sent to a live figure: traits may have a shorter form for that.
         sent = self.get_state(self.state_names())
         state = json.dumps(sent, allow_nan=False, separators=(",", ":"))
-        state = state.replace("<", "\\u003c")
-        code = self._esm.replace(EXPORT, "const explorable = { render };")
-        kind = hashlib.sha256(f"{code}{state}".encode()).hexdigest()[:12]
+        # No label can end the comment in which it stands.
+        state = state.replace("<", "\\u003c").replace(">", "\\u003e")
+        name = Path(self.module).stem
+        kind = f"{name}-{hashlib.sha256(state.encode()).hexdigest()[:12]}"
         return (
-            f'<div class="d2lx" data-d2lx="{kind}">\n{self.words()}\n</div>\n'
-            f"<style>\n{self._css}\n</style>\n"
-            f'<script type="module">\n{code}{static_host()}\n'
-            f'startStatic(explorable, "{kind}", {state});\n</script>'
+            f'<div class="d2lx" data-d2lx="{kind}">\n{self.words()}\n'
+            f'<!--\n{self._script}\nd2lx.start("{kind}",{state});\n--></div>\n'
+            f'<script type="module">\n{LOADER}</script>'
         )
 
     def __repr__(self) -> str:
@@ -99,6 +112,16 @@ class Explorable(anywidget.AnyWidget):
             return None
         data, metadata = found
         return {**data, "text/plain": repr(self), "text/html": self.to_html()}, metadata
+
+
+def script(module: str | Path) -> str:
+    """A bundle's script, without the line that says what it is built from.
+
+    >>> script("cue_mixer").endswith("};")
+    True
+    """
+    path = module if isinstance(module, Path) else BUNDLES / f"{module}.js"
+    return path.read_text(encoding="utf-8").split("\n", 1)[1].strip()
 
 
 def brief(value: Any) -> str:

@@ -27,7 +27,7 @@ class CueMixer(Explorable):
     2.0
     """
 
-    module = "cue_mixer.js"
+    module = "cue_mixer"
 
     items = Words(["newspaper", "paper", "coffee", "notebook", "book"]).tag(sync=True)
     asks = Words(["to read", "to drink", "to write on"]).tag(sync=True)

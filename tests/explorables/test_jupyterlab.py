@@ -26,8 +26,8 @@ PLAYED = [
     ("04-bahdanau", "Alignment judge", "Shift of links"),
 ]
 
-# The live figure is itself the widget; the static one stands inside its words' element.
-LIVE = ".jp-OutputArea-output .lm-Widget.d2lx"
+# The live figure stands in its widget; the static one in the element of its words.
+LIVE = ".lm-Widget > .d2lx:not([data-d2lx])"
 
 CELLS = [
     "from d2lattn.explorables import NadarayaWatsonBench\n"

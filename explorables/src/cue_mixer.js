@@ -1,4 +1,26 @@
-import { announcer, bars, begin, bind, button, choice, dot, entropy, fixed, h, heatmap, plot, pool, predictFirst, presets, readout, resetButton, slider, softmax, update } from "./kit.js";
+import {
+  announce,
+  attr,
+  bars,
+  begin,
+  bind,
+  choice,
+  dot,
+  entropy,
+  fixed,
+  h,
+  heatmap,
+  plot,
+  pool,
+  predictFirst,
+  presets,
+  reader,
+  readout,
+  resetButton,
+  slider,
+  softmax,
+  update,
+} from "./kit/index.js";
 
 // Scores: what the query asks for, as strongly as it speaks, plus what stands out by itself.
 const weightsFor = (state, ask) =>
@@ -7,7 +29,7 @@ const weightsFor = (state, ask) =>
 function render({ model, el }) {
   begin(el, "Cue mixer");
   const names = ["items", "asks", "matches", "values", "salience", "ask", "strength"];
-  const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  const read = reader(model, names);
   const start = read();
   const none = start.items.map(() => 0);
 
@@ -32,7 +54,8 @@ function render({ model, el }) {
       max: 4,
       step: 0.1,
       value: start.salience[i],
-      oninput: (x) => update(model, { salience: model.get("salience").map((old, j) => (j === i ? x : old)) }),
+      oninput: (x) =>
+        update(model, { salience: model.get("salience").map((old, j) => (j === i ? x : old)) }),
     }),
   );
 
@@ -48,16 +71,33 @@ function render({ model, el }) {
   const pooled = readout("Pooled value Σ α v", "pooled");
   const spread = readout("Entropy (nats)", "entropy");
   const formula = h("p", { class: "d2lx-formula" });
-  const line = plot({ label: "The values and where the pooled value falls", height: 74, xLabel: "value", pad: 16, onresize: () => live?.redraw() });
+  const line = plot({
+    label: "The values and where the pooled value falls",
+    height: 74,
+    xLabel: "value",
+    pad: 16,
+    onresize: () => live?.redraw(),
+  });
   const dots = pool(line.data, "circle", { fill: "var(--d2lx-blue)", stroke: "var(--d2lx-line)" });
   const arrows = pool(line.data, "path");
-  const results = h("div", {}, weightBars.el, h("div", { class: "d2lx-readouts" }, pooled.el, spread.el), formula);
-  const below = h("div", {}, h("div", { class: "d2lx-head" }, "All questions at this strength"), matrix.el);
-  const speak = announcer();
+  const results = h(
+    "div",
+    {},
+    weightBars.el,
+    h("div", { class: "d2lx-readouts" }, pooled.el, spread.el),
+    formula,
+  );
+  const below = h(
+    "div",
+    {},
+    h("div", { class: "d2lx-head" }, "All questions at this strength"),
+    matrix.el,
+  );
   const span = [Math.min(...start.values), Math.max(...start.values)];
   if (span[0] === span[1]) span[1] = span[0] + 1;
   const predict = predictFirst({
-    question: "Your guess: the pooled value",
+    question: "Which value will come out, if the query speaks so strongly?",
+    label: "Your guess: the pooled value",
     min: span[0],
     max: span[1],
     step: (span[1] - span[0]) / 80,
@@ -85,13 +125,24 @@ function render({ model, el }) {
         {},
         ask.el,
         strength.el,
-        h("fieldset", {}, h("legend", {}, "Salience: what stands out by itself"), ...saliences.map((one) => one.el)),
+        h(
+          "fieldset",
+          {},
+          h("legend", {}, "Salience: what stands out by itself"),
+          ...saliences.map((one) => one.el),
+        ),
         tools,
         predict.el,
       ),
-      h("div", {}, h("div", { class: "d2lx-head" }, "Attention weights α"), results, line.el, below),
+      h(
+        "div",
+        {},
+        h("div", { class: "d2lx-head" }, "Attention weights α"),
+        results,
+        line.el,
+        below,
+      ),
     ),
-    speak.el,
   );
 
   function draw() {
@@ -105,31 +156,40 @@ function render({ model, el }) {
     weightBars.set(weights, items);
     pooled.set(mean);
     spread.set(entropy(weights));
-    matrix.set(asks.map((_, j) => weightsFor(state, j)), { rows: asks, columns: items, row: state.ask });
+    matrix.set(
+      asks.map((_, j) => weightsFor(state, j)),
+      { rows: asks, columns: items, row: state.ask },
+    );
 
     const most = weights.indexOf(Math.max(...weights));
-    const score = (i) => `${fixed(state.strength, 1)} × ${fixed(state.matches[i][state.ask])} + ${fixed(state.salience[i], 1)}`;
+    const score = (i) =>
+      `${fixed(state.strength, 1)} × ${fixed(state.matches[i][state.ask])} + ${fixed(state.salience[i], 1)}`;
     const name = h("bdi", {}, items[most].slice(0, 40));
-    formula.replaceChildren("α(", name, `) = exp(${score(most)}) / Σ exp(…) = ${fixed(weights[most], 3)}`);
+    formula.replaceChildren(
+      "α(",
+      name,
+      `) = exp(${score(most)}) / Σ exp(…) = ${fixed(weights[most], 3)}`,
+    );
 
     line.limits([span[0] - 0.1 * (span[1] - span[0]), span[1] + 0.1 * (span[1] - span[0])], [0, 1]);
     dots(values.length).forEach((dot_, i) => {
-      dot_.setAttribute("cx", line.X(values[i]));
-      dot_.setAttribute("cy", line.Y(0) - 10);
-      dot_.setAttribute("r", 2 + 9 * Math.sqrt(weights[i]));
+      attr(dot_, { cx: line.X(values[i]), cy: line.Y(0) - 10, r: 2 + 9 * Math.sqrt(weights[i]) });
     });
     const marks = [mean, predict.guess()].filter((x) => x !== null);
     arrows(marks.length).forEach((arrow, i) => {
       arrow.setAttribute("d", `M${line.X(marks[i])} ${line.Y(0)}V8`);
       arrow.setAttribute("stroke", i ? "var(--d2lx-orange)" : "var(--d2lx-ink)");
-      arrow.setAttribute("stroke-width", 3);
+      arrow.setAttribute("stroke-width", "3");
       arrow.setAttribute("stroke-dasharray", i ? "4 3" : "none");
     });
-    speak.say(`Pooled value ${fixed(mean)}. Largest weight ${fixed(weights[most])}, ${items[most].slice(0, 40)}.`);
+    announce(
+      el,
+      `Pooled value ${fixed(mean)}. Largest weight ${fixed(weights[most])}, ${items[most].slice(0, 40)}.`,
+    );
   }
   const live = bind(model, names, draw);
   names.forEach((name) => model.on(`change:${name}`, predict.refresh));
   return live.stop;
 }
 
-export default { render };
+export default { render, rebuild: ["items", "asks", "matches", "values"] };

@@ -1,4 +1,32 @@
-import { announcer, attr, begin, bind, button, choice, clamp, draggable, entropy, fixed, h, heatmap, linspace, plot, pool, predictFirst, readout, reds, redsRgb, resetButton, s, slider, softmax, update, variance } from "./kit.js";
+import {
+  announce,
+  attr,
+  begin,
+  bind,
+  button,
+  check,
+  choice,
+  clamp,
+  draggable,
+  entropy,
+  fixed,
+  h,
+  heatmap,
+  linspace,
+  plot,
+  pool,
+  predictFirst,
+  reader,
+  readout,
+  reds,
+  redsRgb,
+  resetButton,
+  s,
+  slider,
+  softmax,
+  update,
+  variance,
+} from "./kit/index.js";
 
 const [KEYS, PAIRS, MOST, REACH] = [16, 256, 512, 2.5];
 const SCORES = ["dot", "scaled dot", "additive", "gaussian"];
@@ -36,18 +64,26 @@ function products(vectors, width) {
     return total;
   };
   const many = (n, pair) => Array.from({ length: n }, (_, i) => product(...pair(i)));
-  return { row: many(KEYS, (i) => [0, 1 + i]), pairs: many(PAIRS, (i) => [1 + KEYS + i, 1 + KEYS + PAIRS + i]) };
+  return {
+    row: many(KEYS, (i) => [0, 1 + i]),
+    pairs: many(PAIRS, (i) => [1 + KEYS + i, 1 + KEYS + PAIRS + i]),
+  };
 }
 
 // The root of the sum of the squared entries of diag(α) − α αᵀ.
 const jacobianSize = (weights) =>
-  Math.hypot(...weights.flatMap((a, i) => weights.map((b, j) => a * ((i === j) - b))));
+  Math.hypot(...weights.flatMap((a, i) => weights.map((b, j) => a * (Number(i === j) - b))));
 
 // The score as a function of a key (x, y); what depends on the query alone is computed once.
 function scorer(kind, [qx, qy], seed) {
   if (kind === "additive") {
     const [Wq, Wk, w] = normals(seed, 1 + KEYS + 2 * PAIRS, 3, 16);
-    const units = Array.from({ length: 8 }, (_, j) => [1.5 * (Wq[2 * j] * qx + Wq[2 * j + 1] * qy), 1.5 * Wk[2 * j], 1.5 * Wk[2 * j + 1], w[j]]);
+    const units = Array.from({ length: 8 }, (_, j) => [
+      1.5 * (Wq[2 * j] * qx + Wq[2 * j + 1] * qy),
+      1.5 * Wk[2 * j],
+      1.5 * Wk[2 * j + 1],
+      w[j],
+    ]);
     return (x, y) => {
       let total = 0;
       for (const [a, b, c, weight] of units) total += weight * Math.tanh(a + b * x + c * y);
@@ -61,8 +97,18 @@ function scorer(kind, [qx, qy], seed) {
 
 function render({ model, el }) {
   begin(el, "Saturation lab");
-  const names = ["width", "scaled", "temperature", "valid_length", "seed", "view", "score", "query", "key"];
-  const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  const names = [
+    "width",
+    "scaled",
+    "temperature",
+    "valid_length",
+    "seed",
+    "view",
+    "score",
+    "query",
+    "key",
+  ];
+  const read = reader(model, names);
   const start = read();
   const change = (name) => (x) => update(model, { [name]: x });
   const onresize = () => live?.redraw();
@@ -70,42 +116,121 @@ function render({ model, el }) {
   let drawn = {};
   // Random numbers are kept until the seed changes or more are needed, products until the width does.
   function scoresNow({ seed, width, scaled, temperature }) {
-    if (drawn.seed !== seed || drawn.most < width) drawn = { seed, most: width, vectors: normals(seed, 0, 1 + KEYS + 2 * PAIRS, width) };
+    if (drawn.seed !== seed || drawn.most < width)
+      drawn = { seed, most: width, vectors: normals(seed, 0, 1 + KEYS + 2 * PAIRS, width) };
     if (drawn.width !== width) drawn = { ...drawn, width, ...products(drawn.vectors, width) };
     const divisor = (scaled ? Math.sqrt(width) : 1) * temperature;
-    return { divisor, row: drawn.row.map((x) => x / divisor), pairs: drawn.pairs.map((x) => x / divisor) };
+    return {
+      divisor,
+      row: drawn.row.map((x) => x / divisor),
+      pairs: drawn.pairs.map((x) => x / divisor),
+    };
   }
-  const weightsNow = (state) => softmax(scoresNow(state).row, numbers.map((_, i) => i < state.valid_length));
+  const weightsNow = (state) =>
+    softmax(
+      scoresNow(state).row,
+      numbers.map((_, i) => i < state.valid_length),
+    );
 
-  const view = choice({ label: "View", options: ["scores and softmax", "the score as a field"], onchange: (i) => update(model, { view: ["softmax", "field"][i] }) });
+  const view = choice({
+    label: "View",
+    options: ["scores and softmax", "the score as a field"],
+    onchange: (i) => update(model, { view: ["softmax", "field"][i] }),
+  });
   const whole = (x) => String(Math.round(x));
-  const width = slider({ label: "Width d", min: 2, max: MOST, step: 1, log: true, value: start.width, text: whole, oninput: (x) => update(model, { width: Math.round(x) }) });
-  const box = h("input", { type: "checkbox", onchange: () => update(model, { scaled: box.checked }) });
-  const scaled = h("label", { class: "d2lx-choice" }, box, "Divide by √d");
-  const temperature = slider({ label: "Temperature", min: 0.125, max: 64, step: 0.25, log: true, value: start.temperature, oninput: change("temperature") });
-  const valid = slider({ label: "Valid keys", min: 0, max: KEYS, step: 1, value: start.valid_length, text: whole, oninput: change("valid_length") });
-  const score = choice({ label: "Score", options: SCORES, onchange: (i) => update(model, { score: SCORES[i] }) });
-  const redraw = button("Other random numbers", () => update(model, { seed: (model.get("seed") + 1) % 1000000 }));
+  const width = slider({
+    label: "Width d",
+    min: 2,
+    max: MOST,
+    step: 1,
+    log: true,
+    value: start.width,
+    text: whole,
+    oninput: (x) => update(model, { width: Math.round(x) }),
+  });
+  const scaled = check({ label: "Divide by √d", onchange: change("scaled") });
+  const temperature = slider({
+    label: "Temperature",
+    min: 0.125,
+    max: 64,
+    step: 0.25,
+    log: true,
+    value: start.temperature,
+    oninput: change("temperature"),
+  });
+  const valid = slider({
+    label: "Valid keys",
+    min: 0,
+    max: KEYS,
+    step: 1,
+    value: start.valid_length,
+    text: whole,
+    oninput: change("valid_length"),
+  });
+  const score = choice({
+    label: "Score",
+    options: SCORES,
+    onchange: (i) => update(model, { score: SCORES[i] }),
+  });
+  const redraw = button("Other random numbers", () =>
+    update(model, { seed: (model.get("seed") + 1) % 1000000 }),
+  );
 
-  const chart = plot({ label: "Histogram of scores", height: 190, xLabel: "score a", yLabel: "share of pairs", onresize, pad: 52 });
+  const chart = plot({
+    label: "Histogram of scores",
+    height: 190,
+    xLabel: "score a",
+    yLabel: "share of pairs",
+    onresize,
+    pad: 52,
+  });
   const columns = s("path", { fill: "var(--d2lx-blue)" });
-  const theory = s("path", { fill: "none", stroke: "var(--d2lx-orange)", "stroke-width": 2.5, "stroke-dasharray": "6 3" });
+  const theory = s("path", {
+    fill: "none",
+    stroke: "var(--d2lx-orange)",
+    "stroke-width": 2.5,
+    "stroke-dasharray": "6 3",
+  });
   const rug = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5 });
   chart.data.append(columns, theory, rug);
   const found = [readout("Variance measured", "variance"), readout("in theory", "theory")];
-  const stems = plot({ label: "Attention weights of the 16 keys", height: 130, yLabel: "weight α", onresize, pad: 52 });
+  const stems = plot({
+    label: "Attention weights of the 16 keys",
+    height: 130,
+    yLabel: "weight α",
+    onresize,
+    pad: 52,
+  });
   const stem = pool(stems.data, "rect", { fill: "var(--d2lx-blue)" });
-  const strip = heatmap({ label: "Weights as one row of attention", rows: ["q"], columns: numbers, rowTitle: "query", columnTitle: "key", cellHeight: 26, labels: false, digits: 3 });
-  const shown = [readout("Size of the Jacobian ‖J‖", "jacobian", 4), readout("Entropy (nats)", "entropy"), readout("Largest weight", "largest")];
+  const strip = heatmap({
+    label: "Weights as one row of attention",
+    rows: ["q"],
+    columns: numbers,
+    rowTitle: "query",
+    columnTitle: "key",
+    cellHeight: 26,
+    labels: false,
+    digits: 3,
+  });
+  const shown = [
+    readout("Size of the Jacobian ‖J‖", "jacobian", 4),
+    readout("Entropy (nats)", "entropy"),
+    readout("Largest weight", "largest"),
+  ];
   const formula = h("p", { class: "d2lx-formula" });
   const sizes = h("p", { class: "d2lx-formula" });
-  const line = (...children) => h("div", { class: "d2lx-readouts" }, ...children.map((one) => one.el));
+  const line = (...children) =>
+    h("div", { class: "d2lx-readouts" }, ...children.map((one) => one.el));
   const results = h(
     "div",
     {},
     h("div", { class: "d2lx-head" }, "Scores of 256 random pairs"),
     chart.el,
-    h("p", { class: "d2lx-note" }, "Dashed: a normal curve of the variance in theory. Strokes on top: the 16 scores of the query below."),
+    h(
+      "p",
+      { class: "d2lx-note" },
+      "Dashed: a normal curve of the variance in theory. Strokes on top: the 16 scores of the query below.",
+    ),
     line(...found),
     h("div", { class: "d2lx-head" }, "Softmax of one query over 16 keys"),
     stems.el,
@@ -115,7 +240,8 @@ function render({ model, el }) {
     sizes,
   );
   const predict = predictFirst({
-    question: "Your guess: the entropy (nats)",
+    question: "How even will the weights be? (16 equal weights: ln 16 = 2.77; one alone: 0)",
+    label: "Your guess: the entropy (nats)",
     min: 0,
     max: 2.8,
     step: 0.05,
@@ -125,19 +251,37 @@ function render({ model, el }) {
   });
 
   // The field: a canvas below the axes, at a coarser resolution.
-  const plane = plot({ label: "Query and key in the plane", height: 364, xLabel: "first entry", yLabel: "second entry", onresize });
+  const plane = plot({
+    label: "Query and key in the plane",
+    height: 364,
+    xLabel: "first entry",
+    yLabel: "second entry",
+    onresize,
+  });
   const canvas = h("canvas", { "aria-hidden": "true" });
-  const [star, spot] = [s("path", { d: "M0-12L3-4 11-4 5 2 7 10 0 5-7 10-5 2-11-4-3-4z", fill: "#000", stroke: "#fff", "stroke-width": 1.5 }), s("circle", { r: 8, fill: "#0072b2", stroke: "#fff", "stroke-width": 2 })];
-  plane.data.append(spot, star);
+  const [star, spot] = [
+    s("path", {
+      d: "M0-12L3-4 11-4 5 2 7 10 0 5-7 10-5 2-11-4-3-4z",
+      fill: "#000",
+      stroke: "#fff",
+      "stroke-width": 1.5,
+    }),
+    s("circle", { r: 8, fill: "#0072b2", stroke: "#fff", "stroke-width": 2 }),
+  ];
   const mover = (element, name, label) =>
     draggable(plane, element, {
       label,
       step: () => [0.05, 0.05],
-      onmove: (x, y) => update(model, { [name]: [x, y].map((e) => Number(clamp(e, -REACH, REACH).toFixed(3))) }),
+      onmove: (x, y) =>
+        update(model, { [name]: [x, y].map((e) => Number(clamp(e, -REACH, REACH).toFixed(3))) }),
     });
   const movers = { query: mover(star, "query", "Query"), key: mover(spot, "key", "Key") };
+  plane.data.append(movers.key.el, movers.query.el);
   const ends = [h("data", { "data-name": "low" }), h("data", { "data-name": "high" })];
-  const scale = h("span", { class: "d2lx-track", style: `flex:1;background:linear-gradient(90deg,${linspace(0, 1, 9).map(reds)})` });
+  const scale = h("span", {
+    class: "d2lx-track",
+    style: `flex:1;background:linear-gradient(90deg,${linspace(0, 1, 9).map(reds)})`,
+  });
   const legend = h("div", { class: "d2lx-choice" }, "score", ends[0], scale, ends[1]);
   const here = readout("Score of the key", "score");
   const said = h("p", { class: "d2lx-formula" });
@@ -148,17 +292,37 @@ function render({ model, el }) {
     legend,
     line(here),
     said,
-    h("p", { class: "d2lx-note" }, "Star: the query. Dot: a key. Drag them, or use the arrow keys. From line to line the score changes by 1."),
+    h(
+      "p",
+      { class: "d2lx-note" },
+      "Star: the query. Dot: a key. Drag them, or use the arrow keys. From line to line the score changes by 1.",
+    ),
   );
   // Red, green and blue in one number, as a canvas holds them; darker where a contour line runs.
   const [plainReds, lineReds] = [1, 0.6].map((shade) =>
-    Uint32Array.from(linspace(0, 1, 256), (x) => redsRgb(x).reduce((total, c, i) => total + (Math.round(c * shade) << (8 * i)), 255 << 24)),
+    Uint32Array.from(linspace(0, 1, 256), (x) =>
+      redsRgb(x).reduce((total, c, i) => total + (Math.round(c * shade) << (8 * i)), 255 << 24),
+    ),
   );
-  const speak = announcer();
   const tools = h("div", { class: "d2lx-tools" }, redraw, resetButton(model, names));
   el.append(
-    h("div", { class: "d2lx-columns" }, h("div", {}, view.el, width.el, scaled, temperature.el, valid.el, score.el, tools, predict.el), h("div", {}, results, field)),
-    speak.el,
+    h(
+      "div",
+      { class: "d2lx-columns" },
+      h(
+        "div",
+        {},
+        view.el,
+        width.el,
+        scaled.el,
+        temperature.el,
+        valid.el,
+        score.el,
+        tools,
+        predict.el,
+      ),
+      h("div", {}, results, field),
+    ),
   );
 
   function drawSoftmax(state) {
@@ -167,15 +331,29 @@ function render({ model, el }) {
     const expected = (state.scaled ? 1 : state.width) / state.temperature ** 2;
     const deviation = Math.sqrt(expected);
     // The axis keeps still for a while as the histogram widens.
-    const half = [1, 4, 16, 64, 256, 1024].find((x) => x >= 3.2 * deviation);
+    const half = [1, 4, 16, 64, 256].find((x) => x >= 3.2 * deviation) ?? 1024;
     const bins = 33;
     const counts = Array(bins).fill(0);
-    pairs.forEach((x) => (counts[clamp(Math.floor(((x / half + 1) / 2) * bins), 0, bins - 1)] += 1 / PAIRS));
+    pairs.forEach(
+      (x) => (counts[clamp(Math.floor(((x / half + 1) / 2) * bins), 0, bins - 1)] += 1 / PAIRS),
+    );
     const wide = (2 * half) / bins;
-    const curve = (x) => (wide * Math.exp(-x * x / expected / 2)) / deviation / Math.sqrt(2 * Math.PI);
+    const curve = (x) =>
+      (wide * Math.exp((-x * x) / expected / 2)) / deviation / Math.sqrt(2 * Math.PI);
     chart.limits([-half, half], [0, 1.2 * Math.max(...counts, curve(0))]);
-    columns.setAttribute("d", counts.map((count, i) => `M${chart.X(wide * i - half) + 0.5} ${chart.Y(0)}V${chart.Y(count)}H${chart.X(wide * (i + 1) - half) - 0.5}V${chart.Y(0)}z`).join(""));
-    chart.path(theory, linspace(-half, half, 161).map((x) => [x, curve(x)]));
+    columns.setAttribute(
+      "d",
+      counts
+        .map(
+          (count, i) =>
+            `M${chart.X(wide * i - half) + 0.5} ${chart.Y(0)}V${chart.Y(count)}H${chart.X(wide * (i + 1) - half) - 0.5}V${chart.Y(0)}z`,
+        )
+        .join(""),
+    );
+    chart.path(
+      theory,
+      linspace(-half, half, 161).map((x) => [x, curve(x)]),
+    );
     rug.setAttribute("d", row.map((x) => `M${chart.X(clamp(x, -half, half))} 4v11`).join(""));
     found[0].set(variance(pairs));
     found[1].set(expected);
@@ -183,18 +361,32 @@ function render({ model, el }) {
     const most = Math.max(...weights);
     stems.limits([0.5, KEYS + 0.5], [0, most > 0.3 ? 1 : 0.3]);
     const each = stems.X(1) - stems.X(0);
-    stem(KEYS).forEach((bar, i) => attr(bar, { x: stems.X(i + 1) - each * 0.35, width: each * 0.7, y: stems.Y(weights[i]), height: stems.Y(0) - stems.Y(weights[i]) }));
+    stem(KEYS).forEach((bar, i) =>
+      attr(bar, {
+        x: stems.X(i + 1) - each * 0.35,
+        width: each * 0.7,
+        y: stems.Y(weights[i]),
+        height: stems.Y(0) - stems.Y(weights[i]),
+      }),
+    );
     strip.set([weights], { mask: (_, j) => j < state.valid_length });
     const size = jacobianSize(weights);
     shown[0].set(size);
     shown[1].set(entropy(weights));
     shown[2].set(most);
-    const by = state.scaled ? `(√${state.width} · ${fixed(state.temperature)})` : fixed(state.temperature);
+    const by = state.scaled
+      ? `(√${state.width} · ${fixed(state.temperature)})`
+      : fixed(state.temperature);
     const top = weights.indexOf(most);
     const product = `a = q·k / ${by} = ${fixed(row[top] * divisor)} / ${fixed(divisor)} = ${fixed(row[top])}`;
-    formula.textContent = state.valid_length ? `Key ${top + 1}: ${product}; α = exp(a) / Σ exp(aⱼ) = ${fixed(most, 3)}` : "No key is valid: all weights are 0.";
+    formula.textContent = state.valid_length
+      ? `Key ${top + 1}: ${product}; α = exp(a) / Σ exp(aⱼ) = ${fixed(most, 3)}`
+      : "No key is valid: all weights are 0.";
     sizes.textContent = `‖J‖ = √Σᵢⱼ (αᵢ(δᵢⱼ − αⱼ))² = ${fixed(size, 4)}: all gradients pass J. It is 0 when one key has all weight.`;
-    speak.say(`Variance ${fixed(variance(pairs))}, entropy ${fixed(entropy(weights))}, Jacobian ${fixed(size, 3)}`);
+    announce(
+      el,
+      `Variance ${fixed(variance(pairs))}, entropy ${fixed(entropy(weights))}, Jacobian ${fixed(size, 3)}`,
+    );
   }
 
   function drawField(state) {
@@ -207,20 +399,29 @@ function render({ model, el }) {
     canvas.style.cssText = `left:44px;top:10px;width:${w}px;height:${tall}px`;
     attr(canvas, { width: m, height: n });
     const values = new Float64Array(n * m);
-    for (let k = 0; k < n * m; k++) values[k] = value((((k % m) + 0.5) / m) * 2 * across - across, 3 - ((Math.floor(k / m) + 0.5) / n) * 6);
-    const [low, high] = [values.reduce((a, x) => Math.min(a, x)), values.reduce((a, x) => Math.max(a, x))];
+    for (let k = 0; k < n * m; k++)
+      values[k] = value(
+        (((k % m) + 0.5) / m) * 2 * across - across,
+        3 - ((Math.floor(k / m) + 0.5) / n) * 6,
+      );
+    const [low, high] = [
+      values.reduce((a, x) => Math.min(a, x)),
+      values.reduce((a, x) => Math.max(a, x)),
+    ];
     const context = canvas.getContext("2d");
+    if (!context) return;
     const image = context.createImageData(m, n);
     const pixels = new Uint32Array(image.data.buffer);
     const level = (k) => Math.floor(values[k]);
     for (let k = 0; k < n * m; k++) {
-      const crossed = (k % m < m - 1 && level(k) !== level(k + 1)) || (k + m < n * m && level(k) !== level(k + m));
-      pixels[k] = (crossed ? lineReds : plainReds)[high > low ? Math.floor(((values[k] - low) / (high - low)) * 255) : 128];
+      const crossed =
+        (k % m < m - 1 && level(k) !== level(k + 1)) ||
+        (k + m < n * m && level(k) !== level(k + m));
+      pixels[k] = (crossed ? lineReds : plainReds)[
+        high > low ? Math.floor(((values[k] - low) / (high - low)) * 255) : 128
+      ];
     }
     context.putImageData(image, 0, 0);
-    const put = ([x, y]) => ({ transform: `translate(${plane.X(x)} ${plane.Y(y)})` });
-    attr(star, put(state.query));
-    attr(spot, put(state.key));
     const now = value(...state.key);
     const words = `a = ${fixed(now, 3)}`;
     const [q, k] = ["query", "key"].map((name) => {
@@ -231,7 +432,7 @@ function render({ model, el }) {
     here.set(now);
     [low, high].forEach((x, i) => attr(ends[i], { value: x }).replaceChildren(fixed(x, 1)));
     said.textContent = `a(q, k) = ${FORMULAS[SCORES.indexOf(state.score)]} with q = ${q}, k = ${k}: ${words}`;
-    speak.say(`Score ${fixed(now)}; in view from ${fixed(low, 1)} to ${fixed(high, 1)}`);
+    announce(el, `Score ${fixed(now)}; in view from ${fixed(low, 1)} to ${fixed(high, 1)}`);
   }
 
   function draw() {
@@ -239,11 +440,12 @@ function render({ model, el }) {
     const plain = state.view === "softmax";
     view.set(plain ? 0 : 1);
     width.set(state.width);
-    box.checked = state.scaled;
+    scaled.set(state.scaled);
     temperature.set(state.temperature);
     valid.set(state.valid_length);
     score.set(SCORES.indexOf(state.score));
-    for (const one of [results, width.el, scaled, temperature.el, valid.el, predict.el]) one.hidden = !plain;
+    for (const one of [results, width.el, scaled.el, temperature.el, valid.el, predict.el])
+      one.hidden = !plain;
     field.hidden = score.el.hidden = plain;
     redraw.hidden = !plain && state.score !== "additive";
     (plain ? drawSoftmax : drawField)(state);

@@ -1,10 +1,28 @@
-import { announcer, begin, bind, button, choice, clip, fixed, h, heatmap, resetButton, s, show, slider, update } from "./kit.js";
+import {
+  announce,
+  begin,
+  bind,
+  button,
+  choice,
+  fixed,
+  h,
+  heatmap,
+  reader,
+  resetButton,
+  s,
+  show,
+  slider,
+  update,
+} from "./kit/index.js";
 
 // A link of source word i and target word t of a sentence with n source words is the number t n + i.
 const asSet = (links, n) => new Set(links.map(([i, t]) => t * n + i));
 
 // The links that are read off the weights: by the largest in each row, or by a threshold.
-function readLinks({ weights, source, target }, { rule, threshold, shift }) {
+function readLinks(
+  { weights, source, target },
+  /** @type {Record<string, any>} */ { rule, threshold, shift },
+) {
   const n = source.length;
   const found = new Set();
   weights.forEach((row, t) => {
@@ -30,74 +48,147 @@ const counts = (A, { source, sure, possible }) => {
 };
 
 // The mean of these over all ways to give each target word one source word.
-const uniformCounts = ({ source, target, sure, possible }) =>
-  [sure.length / source.length, possible.length / source.length, target.length, sure.length];
+const uniformCounts = ({ source, target, sure, possible }) => [
+  sure.length / source.length,
+  possible.length / source.length,
+  target.length,
+  sure.length,
+];
 
-const add = (lists) => lists.reduce((total, list) => total.map((x, i) => x + list[i]), [0, 0, 0, 0]);
+const add = (lists) =>
+  lists.reduce((total, list) => total.map((x, i) => x + list[i]), [0, 0, 0, 0]);
 // Precision, recall and alignment error rate; NaN where nothing is there to count.
-const scores = ([inSure, inPossible, size, sure]) =>
-  [inPossible / size, inSure / sure, 1 - (inSure + inPossible) / (size + sure)];
+const scores = ([inSure, inPossible, size, sure]) => [
+  inPossible / size,
+  inSure / sure,
+  1 - (inSure + inPossible) / (size + sure),
+];
 
 function render({ model, el }) {
   begin(el, "Alignment judge");
-  let offered = null;
   const moved = ["sentence", "rule", "threshold", "shift", "marking", "marks"];
-  const names = ["sentences", ...moved];
   // Shorter to write: weights come in ten-thousandths, where most are 0 as { place: weight }, and
   // possible links without the sure ones.
-  const unpack = (one) => ({ ...one, weights: one.weights.map((row) => one.source.map((_, i) => (row[i] ?? 0) / 10000)), possible: [...one.sure, ...one.possible] });
-  let [packed, unpacked] = [];
+  const unpack = (one) => ({
+    ...one,
+    weights: one.weights.map((row) => one.source.map((_, i) => (row[i] ?? 0) / 10000)),
+    possible: [...one.sure, ...one.possible],
+  });
+  const sentences = model.get("sentences").map(unpack);
+  const all = reader(model, moved);
+  // Python may have put fewer sentences in place of those at the start.
   const read = () => {
-    const state = Object.fromEntries(names.map((name) => [name, model.get(name)]));
-    if (packed !== state.sentences) [packed, unpacked] = [state.sentences, state.sentences.map(unpack)];
-    // Python may have put fewer sentences in place of those at the start.
-    return { ...state, sentences: unpacked, sentence: Math.min(state.sentence, unpacked.length - 1) };
+    const state = all();
+    state.sentence = Math.min(state.sentence, sentences.length - 1);
+    return state;
   };
   const start = read();
   const marksOf = (state, k) => state.marks[k] ?? [];
   const title = ({ source }, k) => `${k + 1}. ${source.join(" ")}`;
 
-  const sentence = choice({ label: "Sentence", options: [], onchange: (k) => update(model, { sentence: k }) });
+  const sentence = choice({
+    label: "Sentence",
+    options: sentences.map(title),
+    onchange: (k) => update(model, { sentence: k }),
+  });
   const rule = choice({
     label: "Read links by",
     options: ["largest weight", "threshold"],
     onchange: (i) => update(model, { rule: ["argmax", "threshold"][i] }),
   });
-  const threshold = slider({ label: "Threshold", min: 0, max: 1, step: 0.01, value: start.threshold, oninput: (x) => update(model, { threshold: x }) });
+  const threshold = slider({
+    label: "Threshold",
+    min: 0,
+    max: 1,
+    step: 0.01,
+    value: start.threshold,
+    oninput: (x) => update(model, { threshold: x }),
+  });
   const toWords = (x) => ["to the word before", "none", "to the word after"][Math.round(x) + 1];
-  const shift = slider({ label: "Shift of links", min: -1, max: 1, step: 1, value: start.shift, text: toWords, oninput: (x) => update(model, { shift: x }) });
+  const shift = slider({
+    label: "Shift of links",
+    min: -1,
+    max: 1,
+    step: 1,
+    value: start.shift,
+    text: toWords,
+    oninput: (x) => update(model, { shift: x }),
+  });
   const toggle = button("", () => update(model, { marking: !model.get("marking") }));
   const clear = button("Clear marks", () => update(model, { marks: [] }));
-  const verdict = h("output", { class: "d2lx-verdict" });
+  const verdict = h("p", { class: "d2lx-verdict" });
 
   const who = ["Model", "Diagonal", "Uniform", "You"];
   const what = ["precision", "recall", "error", "all"];
-  const cell = who.map((name) => what.map((score) => h("data", { "data-name": `${name.toLowerCase()}-${score}` })));
+  const cell = who.map((name) =>
+    what.map((score) => h("data", { "data-name": `${name.toLowerCase()}-${score}` })),
+  );
   const head = (text, scope) => h("th", { scope }, text);
   const table = h(
     "table",
     { style: "font-size:12px" },
-    h("thead", {}, h("tr", {}, ...["Links", "Precision", "Recall", "AER", "All"].map((text) => head(text, "col")))),
-    h("tbody", {}, ...who.map((name, i) => h("tr", {}, head(name, "row"), ...cell[i].map((data) => h("td", {}, data))))),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        ...["Links", "Precision", "Recall", "AER", "All"].map((text) => head(text, "col")),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      ...who.map((name, i) =>
+        h("tr", {}, head(name, "row"), ...cell[i].map((data) => h("td", {}, data))),
+      ),
+    ),
   );
-  const note = h("p", { class: "d2lx-note" }, "AER: alignment error rate. All: the AER of all sentences (yours: of those you marked). Uniform: the mean of random links.");
+  const note = h(
+    "p",
+    { class: "d2lx-note" },
+    "AER: alignment error rate. All: the AER of all sentences (yours: of those you marked). Uniform: the mean of random links.",
+  );
   const formula = h("p", { class: "d2lx-formula" });
   const results = h("div", {}, table, note, formula);
 
   // In the upper corners of a cell, or in its middle third where cells are small.
   const side = ({ width }) => Math.min(8, 0.3 * width);
-  const dot = (box) => s("circle", { cx: box.x + side(box), cy: box.y + side(box), r: Math.min(4, 0.7 * side(box)), fill: "#0072b2", stroke: "#fff" });
+  const dot = (box) =>
+    s("circle", {
+      cx: box.x + side(box),
+      cy: box.y + side(box),
+      r: Math.min(4, 0.7 * side(box)),
+      fill: "#0072b2",
+      stroke: "#fff",
+    });
   const diamond = (box) => {
     const r = Math.min(5, 0.9 * side(box));
-    return s("path", { d: `M${box.x + box.width - side(box) - r} ${box.y + side(box)}l${r} -${r} ${r} ${r} -${r} ${r}z`, fill: "#ffb000", stroke: "#000" });
+    return s("path", {
+      d: `M${box.x + box.width - side(box) - r} ${box.y + side(box)}l${r} -${r} ${r} ${r} -${r} ${r}z`,
+      fill: "#ffb000",
+      stroke: "#000",
+    });
   };
   // A light line under a dark one: seen on every red.
-  const stroke = (place, values) => s("rect", { ...place, fill: "none", "data-gold": "halo", ...values });
+  const stroke = (place, values) =>
+    s("rect", { ...place, fill: "none", "data-gold": "halo", ...values });
   const frame = (place, kind) => [
     stroke(place, { stroke: "#fff", "stroke-width": 4.5 }),
-    stroke(place, { stroke: "#000", "stroke-width": 2, "stroke-dasharray": kind === "sure" ? null : "4 3", "data-gold": kind }),
+    stroke(place, {
+      stroke: "#000",
+      "stroke-width": 2,
+      "stroke-dasharray": kind === "sure" ? null : "4 3",
+      "data-gold": kind,
+    }),
   ];
-  const key = (text, ...shapes) => h("span", { class: "d2lx-choice", style: "gap:4px;margin-right:10px" }, s("svg", { width: 18, height: 18, "aria-hidden": "true" }, ...shapes), text);
+  const key = (text, ...shapes) =>
+    h(
+      "span",
+      { class: "d2lx-choice", style: "gap:4px;margin-right:10px" },
+      s("svg", { width: 18, height: 18, "aria-hidden": "true" }, ...shapes),
+      text,
+    );
   const small = { x: 2, y: 2, width: 14, height: 14 };
   const legend = h(
     "div",
@@ -109,35 +200,47 @@ function render({ model, el }) {
   );
   const matrix = heatmap({
     label: "Attention of the model",
-    rows: start.sentences[0].target,
-    columns: start.sentences[0].source,
+    rows: sentences[0].target,
+    columns: sentences[0].source,
     rowTitle: "target",
     columnTitle: "source",
     onpick(t, i) {
       const state = read();
-      const marks = state.sentences.map((_, k) => marksOf(state, k));
+      const marks = sentences.map((_, k) => marksOf(state, k));
       const mine = marks[state.sentence];
       const others = mine.filter(([a, b]) => a !== i || b !== t);
       marks[state.sentence] = others.length < mine.length ? others : [...mine, [i, t]];
       update(model, { marks });
     },
   });
-  const speak = announcer();
   el.append(
     h(
       "div",
       { class: "d2lx-columns" },
-      h("div", {}, sentence.el, rule.el, threshold.el, shift.el, h("div", { class: "d2lx-tools" }, toggle, clear, resetButton(model, moved)), verdict, results),
-      h("div", {}, h("div", { class: "d2lx-head" }, "Attention: rows target, columns source"), legend, matrix.el),
+      h(
+        "div",
+        {},
+        sentence.el,
+        rule.el,
+        threshold.el,
+        shift.el,
+        h("div", { class: "d2lx-tools" }, toggle, clear, resetButton(model, moved)),
+        verdict,
+        results,
+      ),
+      h(
+        "div",
+        {},
+        h("div", { class: "d2lx-head" }, "Attention: rows target, columns source"),
+        legend,
+        matrix.el,
+      ),
     ),
-    speak.el,
   );
 
   function draw() {
     const state = read();
-    const { sentences, marking } = state;
-    if (offered !== sentences) sentence.select.replaceChildren(...sentences.map((one, k) => h("option", { dir: "auto" }, clip(title(one, k), 40))));
-    offered = sentences;
+    const { marking } = state;
     const now = sentences[state.sentence];
     const n = now.source.length;
     sentence.set(state.sentence);
@@ -157,15 +260,26 @@ function render({ model, el }) {
       say(t, i) {
         const link = t * n + i;
         const gold = sure.has(link) ? "sure" : possible.has(link) ? "possible" : "";
-        const facts = [!marking && gold, !marking && predicted.has(link) && "model's link", mine.has(link) && "your link"];
+        const facts = [
+          !marking && gold,
+          !marking && predicted.has(link) && "model's link",
+          mine.has(link) && "your link",
+        ];
         return facts.filter(Boolean).join(", ");
       },
       over(layer, box) {
         const shapes = [];
         const at = (link) => box(Math.floor(link / n), link % n);
-        const inner = ({ x, y, width, height }) => ({ x: x + 2, y: y + 2, width: width - 4, height: height - 4 });
+        const inner = ({ x, y, width, height }) => ({
+          x: x + 2,
+          y: y + 2,
+          width: width - 4,
+          height: height - 4,
+        });
         if (!marking) {
-          possible.forEach((link) => shapes.push(...frame(inner(at(link)), sure.has(link) ? "sure" : "possible")));
+          possible.forEach((link) =>
+            shapes.push(...frame(inner(at(link)), sure.has(link) ? "sure" : "possible")),
+          );
           predicted.forEach((link) => shapes.push(dot(at(link))));
         }
         mine.forEach((link) => shapes.push(diamond(at(link))));
@@ -199,10 +313,15 @@ function render({ model, el }) {
       : yours
         ? `You marked ${yours}: ${yourSure} of the ${numSure} sure links, and ${yours - yourPossible} that gold does not have.`
         : "";
-    speak.say(marking ? `${mine.size} marked` : `Model: precision ${fixed(precision)}, recall ${fixed(recall)}, error rate ${fixed(error)}`);
+    announce(
+      el,
+      marking
+        ? `${mine.size} marked`
+        : `Model: precision ${fixed(precision)}, recall ${fixed(recall)}, error rate ${fixed(error)}`,
+    );
   }
-  const live = bind(model, names, draw);
+  const live = bind(model, moved, draw);
   return live.stop;
 }
 
-export default { render };
+export default { render, rebuild: ["sentences"] };

@@ -1,10 +1,39 @@
-import { announcer, attr, begin, bind, choice, clamp, dot, draggable, entropy, fixed, h, heatmap, kernelPrediction, kernels, kernelWeights, leaveOneOutError, linspace, plot, pool, predictFirst, readout, resetButton, s, slider, softmax, sum, update } from "./kit.js";
+import {
+  announce,
+  attr,
+  begin,
+  bind,
+  choice,
+  clamp,
+  dot,
+  draggable,
+  entropy,
+  fixed,
+  h,
+  heatmap,
+  kernelPrediction,
+  kernels,
+  kernelWeights,
+  leaveOneOutError,
+  linspace,
+  plot,
+  pool,
+  predictFirst,
+  reader,
+  readout,
+  resetButton,
+  s,
+  slider,
+  softmax,
+  sum,
+  update,
+} from "./kit/index.js";
 
 const KINDS = ["gaussian", "boxcar", "epanechnikov", "triangular"];
 
 // The second view lays the keys on a circle, by their x, and stretches every second one. Returns
 // both weightings of the keys: the Gaussian of the distance, and softmax(q·k/h²).
-function beyondOneDimension({ xs, query, bandwidth, stretch }) {
+function beyondOneDimension(/** @type {Record<string, any>} */ { xs, query, bandwidth, stretch }) {
   const [low, high] = [Math.min(...xs), Math.max(...xs)];
   const angle = (x) => (2.6 * (x - (low + high) / 2)) / (high - low || 1);
   const on = (x, length) => [length * Math.cos(angle(x)), length * Math.sin(angle(x))];
@@ -19,14 +48,23 @@ function beyondOneDimension({ xs, query, bandwidth, stretch }) {
 function render({ model, el }) {
   begin(el, "Nadaraya-Watson bench");
   const names = ["xs", "ys", "query", "bandwidth", "kernel", "view", "stretch"];
-  const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  const read = reader(model, names);
   const start = read();
   const widest = (xs) => Math.max(...xs) - Math.min(...xs) || 1;
-  const margin = (xs, part) => [Math.min(...xs) - part * widest(xs), Math.max(...xs) + part * widest(xs)];
+  const margin = (xs, part) =>
+    /** @type {[number, number]} */ ([
+      Math.min(...xs) - part * widest(xs),
+      Math.max(...xs) + part * widest(xs),
+    ]);
   // The axes stay still while points move inside them; Python may set some beyond.
-  let [xLimits, yLimits, step] = [[], [], []];
+  /** @type {[number, number][]} */
+  let [xLimits, yLimits, step] = [
+    [0, 0],
+    [0, 0],
+    [0, 0],
+  ];
   const inside = (limits) => (x) => x >= limits[0] && x <= limits[1];
-  function fit({ xs, ys, query }) {
+  function fit(/** @type {Record<string, any>} */ { xs, ys, query }) {
     const along = [...xs, query];
     if (along.every(inside(xLimits)) && ys.every(inside(yLimits))) return;
     [xLimits, yLimits] = [margin(along, 0.06), margin(ys, 0.2)];
@@ -47,73 +85,141 @@ function render({ model, el }) {
     text: (x) => fixed(x, 3),
     oninput: change("bandwidth"),
   });
-  const query = slider({ label: "Query x", min: xLimits[0], max: xLimits[1], step: step[0], value: start.query, oninput: change("query") });
-  const kernel = choice({ label: "Kernel K", options: KINDS, onchange: (i) => update(model, { kernel: KINDS[i] }) });
+  const query = slider({
+    label: "Query x",
+    min: xLimits[0],
+    max: xLimits[1],
+    step: step[0],
+    value: start.query,
+    oninput: change("query"),
+  });
+  const kernel = choice({
+    label: "Kernel K",
+    options: KINDS,
+    onchange: (i) => update(model, { kernel: KINDS[i] }),
+  });
   const view = choice({
     label: "View",
     options: ["regression", "keys in the plane"],
     onchange: (i) => update(model, { view: ["regression", "norms"][i] }),
   });
-  const stretch = slider({ label: "Length of every second key", min: 0.5, max: 2, step: 0.05, value: 1, oninput: change("stretch") });
+  const stretch = slider({
+    label: "Length of every second key",
+    min: 0.5,
+    max: 2,
+    step: 0.05,
+    value: 1,
+    oninput: change("stretch"),
+  });
 
-  const chart = plot({ label: "Data, fitted curve and prediction", height: 250, xLabel: "x (key, query)", yLabel: "y (value)", onresize });
+  const chart = plot({
+    label: "Data, fitted curve and prediction",
+    height: 250,
+    xLabel: "x (key, query)",
+    yLabel: "y (value)",
+    onresize,
+  });
   const curve = s("path", { class: "d2lx-line" });
   const dropped = s("path", { stroke: "var(--d2lx-orange)", "stroke-dasharray": "4 3" });
   const answer = s("circle", { r: 6, fill: "var(--d2lx-orange)" });
   const guessed = s("path", { stroke: "var(--d2lx-green)", "stroke-width": 3 });
   const hidden = s("g", {}, curve, dropped, answer);
   const pointGroup = s("g");
-  const handle = s("path", { fill: "var(--d2lx-orange)" });
-  chart.data.append(hidden, guessed, pointGroup, handle);
-  const moveQuery = draggable(chart, handle, { label: "Query", step: () => [step[0], 0], onmove: (x) => update(model, { query: clamp(x, ...xLimits) }) });
+  const triangle = s("path", { d: "M0-12l9 16h-18z", fill: "var(--d2lx-orange)" });
+  const moveQuery = draggable(chart, triangle, {
+    label: "Query",
+    step: () => [step[0], 0],
+    onmove: (x) => update(model, { query: clamp(x, ...xLimits) }),
+  });
+  chart.data.append(hidden, guessed, pointGroup, moveQuery.el);
 
   // Points are one tab stop: Page Up and Page Down go to the next.
   const points = [];
   function makePoints(n) {
-    while (points.length > n) points.pop().element.remove();
+    while (points.length > n) points.pop().mover.el.remove();
     while (points.length < n) {
       const i = points.length;
       const element = s("circle", { fill: "var(--d2lx-blue)", stroke: "var(--d2lx-paper)" });
       const onmove = (x, y) => {
         const put = (list, value) => list.map((old, j) => (j === i ? value : old));
-        update(model, { xs: put(model.get("xs"), clamp(x, ...xLimits)), ys: put(model.get("ys"), clamp(y, ...yLimits)) });
+        update(model, {
+          xs: put(model.get("xs"), clamp(x, ...xLimits)),
+          ys: put(model.get("ys"), clamp(y, ...yLimits)),
+        });
       };
-      const mover = draggable(chart, element, { label: `Point ${i + 1}`, step: () => step, onmove });
-      element.addEventListener("focus", () => {
-        current = i;
-        points.forEach((point, j) => point.element.setAttribute("tabindex", j === i ? 0 : -1));
+      const mover = draggable(chart, element, {
+        label: `Point ${i + 1}`,
+        step: () => step,
+        onmove,
       });
-      element.addEventListener("keydown", (event) => {
+      mover.el.addEventListener("focus", () => {
+        current = i;
+        points.forEach((point, j) => point.mover.el.setAttribute("tabindex", j === i ? 0 : -1));
+      });
+      mover.el.addEventListener("keydown", (event) => {
         const to = { PageDown: i + 1, PageUp: i - 1 }[event.key];
         if (to === undefined) return;
         event.preventDefault();
-        points[clamp(to, 0, points.length - 1)].element.focus();
+        points[clamp(to, 0, points.length - 1)].mover.el.focus();
       });
-      pointGroup.append(element);
+      pointGroup.append(mover.el);
       points.push({ element, mover });
     }
     current = Math.min(current, n - 1);
-    points.forEach(({ element }, j) => element.setAttribute("tabindex", j === current ? 0 : -1));
+    points.forEach(({ mover }, j) => mover.el.setAttribute("tabindex", j === current ? 0 : -1));
   }
 
   const stems = plot({ label: "Weights of the points", height: 96, yLabel: "weight α", onresize });
   const stem = pool(stems.data, "path", { stroke: "var(--d2lx-blue)", "stroke-width": 4 });
-  const strip = heatmap({ label: "Weights as one row of attention", rows: [""], columns: start.xs.map(String), rowTitle: "query", columnTitle: "key x", cellHeight: 24, labels: false });
-  const shown = [readout("Prediction f(x)", "prediction"), readout("Entropy (nats)", "entropy"), readout("Leave-one-out error", "loo")];
+  const strip = heatmap({
+    label: "Weights as one row of attention",
+    rows: [""],
+    columns: start.xs.map(String),
+    rowTitle: "query",
+    columnTitle: "key x",
+    cellHeight: 24,
+    labels: false,
+  });
+  const shown = [
+    readout("Prediction f(x)", "prediction"),
+    readout("Entropy (nats)", "entropy"),
+    readout("Leave-one-out error", "loo"),
+  ];
   const formula = h("p", { class: "d2lx-formula" });
-  const plane = plot({ label: "Keys and query in the plane", height: 230, xLabel: "first coordinate", yLabel: "second", onresize });
+  const plane = plot({
+    label: "Keys and query in the plane",
+    height: 230,
+    xLabel: "first coordinate",
+    yLabel: "second",
+    onresize,
+  });
   const rays = pool(plane.data, "path", { stroke: "var(--d2lx-blue)", "stroke-width": 2 });
   const asked = s("path", { stroke: "var(--d2lx-orange)", "stroke-width": 4 });
   plane.data.append(asked);
-  const pairs = plot({ label: "Gaussian and dot-product weights", height: 120, yLabel: "weight", xLabel: "key", onresize });
+  const pairs = plot({
+    label: "Gaussian and dot-product weights",
+    height: 120,
+    yLabel: "weight",
+    xLabel: "key",
+    onresize,
+  });
   const left = pool(pairs.data, "path", { stroke: "var(--d2lx-blue)" });
   const right = pool(pairs.data, "path", { stroke: "var(--d2lx-orange)" });
   const gap = readout("Largest difference of weights", "gap", 6);
 
-  const predicted = (state) => kernelPrediction(state.query, state.xs, state.ys, state.bandwidth, state.kernel);
-  const results = h("div", {}, stems.el, strip.el, h("div", { class: "d2lx-readouts" }, ...shown.map((one) => one.el)), formula);
+  const predicted = (state) =>
+    kernelPrediction(state.query, state.xs, state.ys, state.bandwidth, state.kernel);
+  const results = h(
+    "div",
+    {},
+    stems.el,
+    strip.el,
+    h("div", { class: "d2lx-readouts" }, ...shown.map((one) => one.el)),
+    formula,
+  );
   const predict = predictFirst({
-    question: "Your guess: f(x)",
+    question: "What will the curve say at the query?",
+    label: "Your guess: f(x)",
     min: yLimits[0],
     max: yLimits[1],
     step: step[1],
@@ -121,16 +227,35 @@ function render({ model, el }) {
     covered: [hidden, results],
     onchange: () => live.redraw(),
   });
-  const hint = h("p", { class: "d2lx-note" }, "Drag the points and the query, or use the arrow keys (Page Up, Page Down: another point).");
+  const hint = h(
+    "p",
+    { class: "d2lx-note" },
+    "Drag the points and the query, or use the arrow keys (Page Up, Page Down: another point).",
+  );
   const regression = h("div", {}, chart.el, results, hint);
   const words = h("p", { class: "d2lx-formula" });
-  const key = h("p", { class: "d2lx-note" }, "Blue: keys, and the Gaussian of their distance. Orange: the query, and softmax(q·k/h²).");
-  const norms = h("div", {}, plane.el, pairs.el, key, h("div", { class: "d2lx-readouts" }, gap.el), words);
-  const speak = announcer();
+  const key = h(
+    "p",
+    { class: "d2lx-note" },
+    "Blue: keys, and the Gaussian of their distance. Orange: the query, and softmax(q·k/h²).",
+  );
+  const norms = h(
+    "div",
+    {},
+    plane.el,
+    pairs.el,
+    key,
+    h("div", { class: "d2lx-readouts" }, gap.el),
+    words,
+  );
   const tools = h("div", { class: "d2lx-tools" }, resetButton(model, names));
   el.append(
-    h("div", { class: "d2lx-columns" }, h("div", {}, view.el, kernel.el, bandwidth.el, query.el, stretch.el, tools, predict.el), h("div", {}, regression, norms)),
-    speak.el,
+    h(
+      "div",
+      { class: "d2lx-columns" },
+      h("div", {}, view.el, kernel.el, bandwidth.el, query.el, stretch.el, tools, predict.el),
+      h("div", {}, regression, norms),
+    ),
   );
 
   function drawRegression(state) {
@@ -139,15 +264,22 @@ function render({ model, el }) {
     const prediction = weights.some((w) => w > 0) ? dot(weights, ys) : NaN;
     chart.limits(xLimits, yLimits);
     const along = linspace(...xLimits, 120);
-    chart.path(curve, along.map((x) => [x, kernelPrediction(x, xs, ys, state.bandwidth, state.kernel)]));
+    chart.path(
+      curve,
+      along.map((x) => [x, kernelPrediction(x, xs, ys, state.bandwidth, state.kernel)]),
+    );
     makePoints(xs.length);
     points.forEach(({ element, mover }, i) => {
-      attr(element, { cx: chart.X(xs[i]), cy: chart.Y(ys[i]), r: 4 + 5 * Math.sqrt(weights[i]) });
-      mover.place(xs[i], ys[i], `x ${fixed(xs[i])}, y ${fixed(ys[i])}, weight ${fixed(weights[i], 3)}`, xLimits);
+      attr(element, { r: 4 + 5 * Math.sqrt(weights[i]) });
+      mover.place(
+        xs[i],
+        ys[i],
+        `x ${fixed(xs[i])}, y ${fixed(ys[i])}, weight ${fixed(weights[i], 3)}`,
+        xLimits,
+      );
     });
     const [at, foot] = [chart.X(state.query), chart.Y(yLimits[0])];
-    handle.setAttribute("d", `M${at} ${foot - 12}l9 16h-18z`);
-    moveQuery.place(state.query, 0, `x ${fixed(state.query)}`, xLimits);
+    moveQuery.place(state.query, yLimits[0], `x ${fixed(state.query)}`, xLimits);
     const height = Number.isFinite(prediction) ? chart.Y(prediction) : foot;
     dropped.setAttribute("d", `M${at} ${foot}V${height}`);
     attr(answer, { cx: at, cy: height, visibility: Number.isFinite(prediction) ? null : "hidden" });
@@ -156,7 +288,9 @@ function render({ model, el }) {
 
     const most = Math.max(...weights);
     stems.limits(xLimits, [0, most > 0.5 ? 1 : Math.max(0.1, 2 * most)]);
-    stem(xs.length).forEach((line, i) => line.setAttribute("d", `M${stems.X(xs[i])} ${stems.Y(0)}V${stems.Y(weights[i])}`));
+    stem(xs.length).forEach((line, i) =>
+      line.setAttribute("d", `M${stems.X(xs[i])} ${stems.Y(0)}V${stems.Y(weights[i])}`),
+    );
     const order = xs.map((_, i) => i).sort((a, b) => xs[a] - xs[b]);
     strip.set([order.map((i) => weights[i])], { columns: order.map((i) => fixed(xs[i])) });
     shown[0].set(prediction);
@@ -168,7 +302,7 @@ function render({ model, el }) {
     formula.textContent = sum(heights)
       ? `f(${fixed(state.query)}) = Σ K((x − xᵢ)/h) yᵢ / Σ K((x − xᵢ)/h) = ${fraction}`
       : `All K((x − xᵢ)/h) are 0 to machine precision; f(${fixed(state.query)}) = ${fixed(prediction, 3)}`;
-    speak.say(`Prediction ${fixed(prediction)}, entropy ${fixed(entropy(weights))}`);
+    announce(el, `Prediction ${fixed(prediction)}, entropy ${fixed(entropy(weights))}`);
   }
 
   function drawNorms(state) {
@@ -177,13 +311,19 @@ function render({ model, el }) {
     const half = (1.15 * plane.width()) / 230;
     const reach = Math.max(1, state.stretch) * 1.15;
     plane.limits([-half * reach + reach / 2, half * reach + reach / 2], [-reach, reach]);
-    const ray = ([x, y]) => `M${plane.X(0)} ${plane.Y(0)}L${plane.X(x)} ${plane.Y(y)}`;
-    rays(keys.length).forEach((line, i) => attr(line, { d: ray(keys[i]), "stroke-opacity": 0.35 + 0.65 * gaussian[i] }));
+    const ray = (/** @type {number[]} */ [x, y]) =>
+      `M${plane.X(0)} ${plane.Y(0)}L${plane.X(x)} ${plane.Y(y)}`;
+    rays(keys.length).forEach((line, i) =>
+      attr(line, { d: ray(keys[i]), "stroke-opacity": 0.35 + 0.65 * gaussian[i] }),
+    );
     asked.setAttribute("d", ray(q));
     pairs.limits([0, keys.length + 1], [0, 1.1 * Math.max(...gaussian, ...product)]);
     const wide = Math.max(1.5, Math.min(8, (pairs.X(1) - pairs.X(0)) / 3));
     const bar = (shift, weights) => (line, i) =>
-      attr(line, { d: `M${pairs.X(i + 1) + shift} ${pairs.Y(0)}V${pairs.Y(weights[i])}`, "stroke-width": wide });
+      attr(line, {
+        d: `M${pairs.X(i + 1) + shift} ${pairs.Y(0)}V${pairs.Y(weights[i])}`,
+        "stroke-width": wide,
+      });
     left(keys.length).forEach(bar(-wide / 2, gaussian));
     right(keys.length).forEach(bar(wide / 2, product));
     const apart = Math.max(...gaussian.map((w, i) => Math.abs(w - product[i])));
@@ -193,7 +333,7 @@ function render({ model, el }) {
       (state.stretch === 1
         ? "All keys have length 1, so the last two factors cancel and the weights agree."
         : `Every second key has length ${fixed(state.stretch)}: the factor of ‖k‖ no longer cancels.`);
-    speak.say(`Largest difference ${fixed(apart, 3)}`);
+    announce(el, `Largest difference ${fixed(apart, 3)}`);
   }
 
   function draw() {

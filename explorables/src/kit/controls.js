@@ -1,0 +1,93 @@
+import { clip, freshId, h } from "./elements.js";
+import { update } from "./life.js";
+import { fixed } from "./numbers.js";
+
+/**
+ * A labelled range input with its value printed: { el, input, set(x), range(min, max) }.
+ * log: equal steps multiply, and min and max must be positive. text(x): the printed value.
+ * @param {{
+ *   label: string, min: number, max: number, step: number, value: number,
+ *   oninput: (x: number) => void, log?: boolean, text?: (x: number) => string,
+ * }} spec
+ */
+export function slider({ label, min, max, step, value, oninput, log = false, text = fixed }) {
+  const there = (/** @type {number} */ x) => (log ? Math.log2(x) : x);
+  const back = (/** @type {number} */ x) => (log ? 2 ** x : x);
+  const id = freshId();
+  // The input itself says its value; a second voice would say it again.
+  const output = h("output", { for: id, "aria-live": "off" });
+  const input = h("input", { id, type: "range", step });
+  const say = (/** @type {number} */ x) => {
+    output.textContent = text(x);
+    input.setAttribute("aria-valuetext", text(x));
+  };
+  input.addEventListener("input", () => {
+    const x = back(Number(input.value));
+    say(x);
+    oninput(x);
+  });
+  const range = (/** @type {number} */ low, /** @type {number} */ high) => {
+    input.min = String(there(low));
+    input.max = String(there(high));
+  };
+  const set = (/** @type {number} */ x) => {
+    // Rounding to the step would move a value that Python set; the thumb alone is rounded.
+    if (document.activeElement !== input || back(Number(input.value)) !== x)
+      input.value = String(there(x));
+    say(x);
+  };
+  // The label names its input by id: inside it, an output would be taken for what it names.
+  const name = h("label", { for: id, dir: "auto", title: clip(label, 200) }, clip(label, 40));
+  const el = h("div", { class: "d2lx-slider" }, name, output, input);
+  range(min, max);
+  set(value);
+  return { el, input, set, range };
+}
+
+/**
+ * A labelled list to choose from: { el, select, set(index) }; onchange gets the index.
+ * @param {{ label: string, options: string[], value?: number, onchange: (index: number) => void }} spec
+ */
+export function choice({ label, options, value = 0, onchange }) {
+  const select = h("select", { onchange: () => onchange(select.selectedIndex) });
+  select.append(...options.map((option) => h("option", { dir: "auto" }, clip(option, 40))));
+  const el = h("label", { class: "d2lx-choice" }, h("span", {}, label), select);
+  const set = (/** @type {number} */ index) => {
+    select.selectedIndex = index;
+  };
+  set(value);
+  return { el, select, set };
+}
+
+/**
+ * A labelled checkbox: { el, input, set(on) }; onchange gets true or false.
+ * @param {{ label: string, onchange: (on: boolean) => void }} spec
+ */
+export function check({ label, onchange }) {
+  const input = h("input", { type: "checkbox", onchange: () => onchange(input.checked) });
+  const set = (/** @type {boolean} */ on) => {
+    input.checked = on;
+  };
+  return { el: h("label", { class: "d2lx-choice d2lx-check" }, input, label), input, set };
+}
+
+/** @param {string} label @param {() => void} onclick */
+export const button = (label, onclick) => h("button", { type: "button", onclick }, label);
+
+/**
+ * Puts the named traits back to what they were when the figure was drawn.
+ * @param {import("./life.js").Model} model
+ * @param {string[]} names
+ */
+export function resetButton(model, names) {
+  const start = Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  return button("Reset", () => update(model, start));
+}
+
+/**
+ * A row of buttons that each set several traits: [["Uniform", { strength: 0 }], …].
+ * @param {import("./life.js").Model} model
+ * @param {[string, Record<string, any>][]} list
+ */
+export const presets = (model, list) =>
+  list.map(([label, values]) => button(label, () => update(model, values)));

@@ -1,0 +1,94 @@
+// Elements are made here and nowhere else: what is given as text stays text, never HTML.
+
+/** @typedef {Record<string, any>} Values attributes by name; functions become listeners */
+
+/** Numbers the ids that labels and patterns need; shared by all explorables of a page. */
+export function freshId() {
+  const page = /** @type {{ d2lxCount?: number }} */ (globalThis);
+  page.d2lxCount = (page.d2lxCount ?? 0) + 1;
+  return `d2lx-${page.d2lxCount}`;
+}
+
+/**
+ * Set many attributes; functions become listeners (oninput: f), null and false take one away.
+ * @template {Element} E
+ * @param {E} element
+ * @param {Values} values
+ */
+export function attr(element, values) {
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value === "function") element.addEventListener(name.replace(/^on/, ""), value);
+    else if (value === null || value === false) element.removeAttribute(name);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  return element;
+}
+
+/**
+ * An HTML element: h("p", { class: "d2lx-note" }, "text", child, …).
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Values} values
+ * @param {...(Node | string)} children
+ */
+export function h(tag, values = {}, ...children) {
+  const element = attr(document.createElement(tag), values);
+  element.append(...children);
+  return element;
+}
+
+/**
+ * The same for SVG.
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Values} values
+ * @param {...(Node | string)} children
+ */
+export function s(tag, values = {}, ...children) {
+  const element = attr(document.createElementNS("http://www.w3.org/2000/svg", tag), values);
+  element.append(...children);
+  return element;
+}
+
+/** Cut a label to at most n characters, never through an emoji. @param {unknown} text */
+export function clip(text, n = 16) {
+  const letters = Array.from(String(text).slice(0, 4 * n + 4));
+  return letters.length > n ? `${letters.slice(0, n - 1).join("")}…` : letters.join("");
+}
+
+/**
+ * Keeps a number of equal SVG elements in a group: pool(group, "circle")(5) gives five of them.
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Element} group
+ * @param {Tag} tag
+ * @param {Values} values
+ */
+export function pool(group, tag, values = {}) {
+  /** @type {SVGElementTagNameMap[Tag][]} */
+  const elements = [];
+  return (/** @type {number} */ n) => {
+    while (elements.length < n) {
+      const element = s(tag, values);
+      elements.push(element);
+      group.append(element);
+    }
+    while (elements.length > n) elements.pop()?.remove();
+    return elements;
+  };
+}
+
+/**
+ * Calls back with the element's width, at first and whenever it changes.
+ * @param {Element} element
+ * @param {(width: number) => void} callback
+ */
+export function onWidth(element, callback) {
+  let last = 0;
+  new ResizeObserver(([entry]) => {
+    const width = Math.round(entry.contentRect.width);
+    if (width > 0 && width !== last) {
+      last = width;
+      callback(width);
+    }
+  }).observe(element);
+}

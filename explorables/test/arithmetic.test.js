@@ -1,0 +1,57 @@
+// The tests in Python compare these functions with PyTorch's; here are numbers to check by hand.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as kit from "../src/kit/arithmetic.js";
+import { fixed, short } from "../src/kit/numbers.js";
+import { reds } from "../src/kit/reds.js";
+
+const near = (/** @type {number[]} */ found, /** @type {number[]} */ wanted) => {
+  assert.equal(found.length, wanted.length);
+  found.forEach((x, i) => assert.ok(Math.abs(x - wanted[i]) < 1e-12, `${found} for ${wanted}`));
+};
+
+test("softmax sums to 1, bears large scores, and gives nothing to what is masked", () => {
+  near(kit.softmax([0, Math.log(3)]), [0.25, 0.75]);
+  near(kit.softmax([1e6, 1e6]), [0.5, 0.5]);
+  near(kit.softmax([0, 9, 0], [true, false, true]), [0.5, 0, 0.5]);
+  near(kit.softmax([1, 2], [false, false]), [0, 0]);
+});
+
+test("entropy of n equal weights is ln n", () => {
+  near([kit.entropy([0.25, 0.25, 0.25, 0.25]), kit.entropy([1, 0])], [Math.log(4), 0]);
+});
+
+test("products of matrices", () => {
+  assert.deepEqual(kit.matmul([[1, 2]], [[3], [4]]), [[11]]);
+  assert.deepEqual(kit.transpose([[1, 2, 3]]), [[1], [2], [3]]);
+  assert.equal(kit.variance([1, 3]), 1);
+  assert.deepEqual(kit.linspace(0, 1, 3), [0, 0.5, 1]);
+});
+
+test("kernel regression: the nearest key counts however small the bandwidth", () => {
+  near(kit.kernelWeights(0, [1, 2], 1e-160, "gaussian"), [1, 0]);
+  near(kit.kernelWeights(0, [0.5, 2], 1, "boxcar"), [1, 0]);
+  assert.equal(kit.kernelPrediction(0, [1, 3], [5, 7], 2, "boxcar"), 5);
+  assert.ok(Number.isNaN(kit.kernelPrediction(9, [1, 3], [5, 7], 2, "boxcar")));
+  assert.equal(kit.leaveOneOutError([0, 1], [2, 4], 10, "boxcar"), 4);
+});
+
+test("numbers are printed with a true minus sign and never as −0", () => {
+  assert.equal(fixed(-0.0001), "0.00");
+  assert.equal(fixed(-1.5, 1), "−1.5");
+  assert.equal(fixed(2e7), "2.00e+7");
+  assert.equal(fixed(2e-7), "0.00");
+  assert.equal(fixed(Number.NaN), "none");
+});
+
+test("what is too small for its digits is a power of ten in a formula", () => {
+  assert.equal(short(3.2e-9), "3.20·10⁻⁹");
+  assert.equal(short(-1.5e-12), "−1.50·10⁻¹²");
+  assert.equal(short(0.25), "0.250");
+  assert.equal(short(0), "0.000");
+});
+
+test("Reds go from white to dark red", () => {
+  assert.equal(reds(0), "rgb(255,245,240)");
+  assert.equal(reds(1), "rgb(103,0,13)");
+});

@@ -1,0 +1,72 @@
+"""Committed bundles are those that the sources give, here and in the outputs of the chapters."""
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from d2lattn.explorables.base import BUNDLES
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "explorables" / "src"
+CHAPTERS = sorted((ROOT / "chapters").glob("**/*.ipynb"))
+
+
+def digest(names: list[str]) -> str:
+    return hashlib.sha256(b"".join((SOURCES / name).read_bytes() for name in names)).hexdigest()
+
+
+def test_every_source_has_a_bundle_and_every_bundle_a_source():
+    assert {path.name for path in SOURCES.glob("*.js")} == {path.name for path in BUNDLES.iterdir()}
+
+
+# Without Node: the first line of a bundle names the sources that went into it, and their digest.
+@pytest.mark.parametrize("bundle", sorted(BUNDLES.iterdir()), ids=lambda path: path.stem)
+def test_bundle_is_of_the_sources_as_they_are(bundle):
+    _, recorded, *names = bundle.read_text(encoding="utf-8").split("\n")[0].split()
+    assert bundle.name in names
+    assert "kit/host.js" in names
+    assert recorded == digest(names)[:16], "stale; call: cd explorables && npm run build"
+
+
+def test_stored_outputs_hold_the_bundles_as_they_are(tmp_path):
+    """scripts/refresh_explorables.py has nothing to do."""
+    copies = [Path(shutil.copy(path, tmp_path)) for path in CHAPTERS]
+    script = ROOT / "scripts" / "refresh_explorables.py"
+    subprocess.run([sys.executable, script, *copies], check=True, capture_output=True)
+    for path, copy in zip(CHAPTERS, copies, strict=True):
+        assert copy.read_bytes() == path.read_bytes(), f"call: python {script.relative_to(ROOT)}"
+    outputs = sum(path.read_text(encoding="utf-8").count("data-d2lx=") for path in CHAPTERS)
+    assert outputs >= 4
+
+
+def test_refreshing_replaces_the_code_alone(tmp_path):
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        from refresh_explorables import refreshed
+    finally:
+        sys.path.pop(0)
+    from d2lattn.explorables import CueMixer
+
+    now = CueMixer(strength=3).to_html()
+    old = re.sub(r"<!--\n.*\n(?=d2lx)", "<!--\nold\n", now)
+    assert old != now
+    assert refreshed(old) == now
+    assert refreshed("<p>words</p>") == "<p>words</p>"
+
+
+def test_nothing_enters_a_page_as_html():
+    for path in SOURCES.rglob("*.js"):
+        source = path.read_text(encoding="utf-8")
+        for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+            assert way not in source, path.name
+
+
+def test_lock_file_names_no_registry():
+    assert "http" not in re.sub(
+        r'"url": "[^"]*"', "", (ROOT / "explorables" / "package-lock.json").read_text("utf-8")
+    )
