@@ -61,7 +61,7 @@ def document(*bodies: str, theme: str = "light") -> str:
         f" --pst-color-text-muted: {muted}; }}"
         f" body {{ background: {paper}; color: {ink}; margin: 8px; }}"
         "</style></head><body><main><h1>Page</h1>"
-        f"<h2>Part</h2><h3>Section</h3>{outputs}</main></body></html>"
+        f"<h2>Part</h2>{outputs}</main></body></html>"
     )
 
 
