@@ -1,6 +1,7 @@
 """Committed bundles are those that the sources give, here and in the outputs of the chapters."""
 
 import hashlib
+import json
 import re
 import shutil
 import subprocess
@@ -66,7 +67,10 @@ def test_nothing_enters_a_page_as_html():
             assert way not in source, path.name
 
 
-def test_lock_file_names_no_registry():
-    assert "http" not in re.sub(
-        r'"url": "[^"]*"', "", (ROOT / "explorables" / "package-lock.json").read_text("utf-8")
-    )
+def test_lock_file_holds_every_platform_and_names_no_registry():
+    text = (ROOT / "explorables" / "package-lock.json").read_text(encoding="utf-8")
+    packages = json.loads(text)["packages"]
+    for name, package in packages.items():
+        for wanted in package.get("optionalDependencies", {}):
+            assert f"node_modules/{wanted}" in packages, f"{name or 'package.json'} wants {wanted}"
+    assert "http" not in re.sub(r'"url": "[^"]*"', "", text)
