@@ -99,6 +99,12 @@ def test_encoder_outputs_are_zero_in_padding_and_end_in_the_state(bidirectional)
         torch.testing.assert_close(state[0, 1, 4:], outputs[1, 0, 4:])
 
 
+def test_outputs_are_as_long_as_the_source_even_if_all_rows_are_padded():
+    outputs, _ = build().encoder(tokens(2, 5, high=SOURCE_VOCAB), torch.tensor([3, 2]))
+    assert outputs.shape == (2, 5, 8)
+    assert outputs[:, 3:].count_nonzero() == 0
+
+
 def test_bidirectional_halves_see_the_past_and_the_future():
     model = build(bidirectional=True)
     source = tokens(1, 5, high=SOURCE_VOCAB)
