@@ -1,7 +1,7 @@
 """How tests share the processors: `pytest --numprocesses=auto` starts several workers."""
 
 import os
-from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +11,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the cells of a notebook together: they share a kernel, and each needs those before."""
-    for item in items:
-        if Path(item.path).suffix == ".ipynb":
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Share out single tests, but whole notebooks: a cell needs those before it, in one kernel."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class WholeNotebooks(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.split("::")[0]
+            # and a server is started once
+            return path if path.endswith((".ipynb", "test_jupyterlab.py")) else nodeid
+
+    return WholeNotebooks(config, log)
