@@ -18,8 +18,10 @@ def test_every_chapter_is_in_the_book(pages):
     assert chapters | {"index.html"} <= set(pages)
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (360, "dark")])
-@pytest.mark.parametrize("scheme", ["file", "http"])
+# The scheme decides what loads, width and theme how it looks: each is met once, not with each other.
+@pytest.mark.parametrize(
+    ("scheme", "width", "theme"), [("file", 1280, "light"), ("http", 360, "dark")]
+)
 def test_a_reader_stumbles_over_nothing(visit, page_name, scheme, width, theme):
     seen = visit(page_name, scheme, width, theme)
     page = seen.page
