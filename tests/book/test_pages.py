@@ -18,7 +18,7 @@ def test_every_chapter_is_in_the_book(pages):
     assert chapters | {"index.html"} <= set(pages)
 
 
-# The scheme decides what loads, width and theme how it looks: each is met once, not with each other.
+# The scheme decides what loads, width and theme how it looks: no need to meet each with each.
 @pytest.mark.parametrize(
     ("scheme", "width", "theme"), [("file", 1280, "light"), ("http", 360, "dark")]
 )
