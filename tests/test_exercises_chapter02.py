@@ -17,6 +17,10 @@ def weights_with(score):
     return lambda query, keys, bandwidth: torch.softmax(score(query - keys, bandwidth), dim=-1)
 
 
+def features_with(score):
+    return lambda query, keys, values, h: score(query - keys, h).softmax(dim=0) @ values
+
+
 def masked(keys, values, bandwidth):
     scores = -((((keys.unsqueeze(1) - keys) / bandwidth) ** 2) / 2).fill_diagonal_(INF)
     return torch.softmax(scores, dim=-1) @ values
@@ -71,6 +75,8 @@ def far_away(instead):
     return answer
 
 
+two_features = chapter02.check_two_features
+
 RIGHT = [
     (chapter02.check_gaussian_weights, weights_with(lambda d, h: -((d / h) ** 2) / 2)),
     (chapter02.check_by_hand, 22 / 7),
@@ -82,8 +88,12 @@ RIGHT = [
     (chapter02.check_noise, torch.tensor([0.15, 0.24, 0.33])),
     (chapter02.check_noise, [Fraction(15, 100), Fraction(24, 100), np.float32(0.33)]),
     (chapter02.check_bench, np.array([0.45, 1.1])),
-    (chapter02.check_better_key, 111.5),
-    (chapter02.check_better_key, torch.tensor(111.51)),
+    (chapter02.check_rank_key, 111.3),
+    (chapter02.check_rank_key, torch.tensor(111.29)),
+    (chapter02.check_temperature, 0.32),
+    (chapter02.check_temperature, Fraction(8, 25)),
+    (two_features, features_with(lambda d, h: -((d / h) ** 2).sum(dim=1) / 2)),
+    (chapter02.check_audit, 0.385),
     (chapter02.check_bench, (0.45, 1.1)),
 ]
 
@@ -131,10 +141,47 @@ WRONG = [
     (chapter02.check_noise, (0.3, 0.2, 0.1), "shrink"),
     (chapter02.check_noise, (0.15, 0.3, 0.2), "median"),
     (chapter02.check_noise, (0.5, 0.6, 0.7), "0.25"),
-    (chapter02.check_better_key, 119.52, "income itself"),
-    (chapter02.check_better_key, 12434.0, "root"),
-    (chapter02.check_better_key, 0.1426, "log(food)"),
-    (chapter02.check_better_key, 150, "Search bandwidths"),
+    (chapter02.check_rank_key, 119.52, "income itself"),
+    (chapter02.check_rank_key, 111.51, "log(income)"),
+    (chapter02.check_rank_key, 12385.0, "root"),
+    (chapter02.check_rank_key, 5.25, "a bandwidth"),
+    (chapter02.check_rank_key, 150, "search bandwidths"),
+    (chapter02.check_temperature, 0.16, "has a 2"),
+    (chapter02.check_temperature, 0.8, "Square the bandwidth"),
+    (chapter02.check_temperature, 2.5, "w = 1/h"),
+    (chapter02.check_temperature, 0.4, "bandwidth itself"),
+    (chapter02.check_temperature, 1 / 0.32, "multiply"),
+    (chapter02.check_temperature, 7, "solve for"),
+    (two_features, features_with(lambda d, h: -(d / h).abs().sum(1) / 2), "Square"),
+    (
+        two_features,
+        features_with(lambda d, h: -((d / h).sum(1) ** 2) / 2),
+        "cancel",
+    ),
+    (two_features, features_with(lambda d, h: -((d / h) ** 2).mean(1) / 2), "mean"),
+    (two_features, features_with(lambda d, h: -((d / h) ** 2).sum(1)), "a 2 below"),
+    (
+        two_features,
+        features_with(lambda d, h: -(d**2).sum(1) / 2),
+        "change nothing",
+    ),
+    (
+        two_features,
+        features_with(lambda d, h: -(d**2 / h).sum(1) / 2),
+        "before you",
+    ),
+    (
+        two_features,
+        features_with(lambda d, h: -(d / h).norm(dim=1) / 2),
+        "distance",
+    ),
+    (two_features, lambda q, k, v, h: v.mean(), "The score of a key"),
+    (two_features, lambda q, k, v, h: v, "shape (4,)"),
+    (chapter02.check_audit, 0.0, "too good"),
+    (chapter02.check_audit, 0.026, "too good"),
+    (chapter02.check_audit, 0.3849**0.5, "root"),
+    (chapter02.check_audit, 0.3115, "copies still stand"),
+    (chapter02.check_audit, 1.0, "left out"),
     (chapter02.check_bench, 0.4, "two bandwidths"),
     (chapter02.check_bench, (1.1, 0.45), "other order"),
     (chapter02.check_bench, (0.8, 1.1), "Gaussian"),
@@ -146,7 +193,10 @@ CHECKS = [
     chapter02.check_by_hand,
     chapter02.check_left_out_predictions,
     chapter02.check_noise,
-    chapter02.check_better_key,
+    chapter02.check_rank_key,
+    chapter02.check_temperature,
+    chapter02.check_two_features,
+    chapter02.check_audit,
     chapter02.check_bench,
 ]
 
@@ -169,7 +219,7 @@ def test_each_mistake_has_its_hint(check, answer, hint):
 def test_stubs_are_not_attempted(check, stub):
     verdict = check(stub)
     assert not verdict
-    if not callable(stub) or check in (CHECKS[0], CHECKS[2]):
+    if not callable(stub) or check in (CHECKS[0], CHECKS[2], two_features):
         assert "not attempted yet" in verdict.sentence
 
 
@@ -180,3 +230,15 @@ def test_stubs_are_not_attempted(check, stub):
 )
 def test_garbage_never_raises(check, garbage):
     assert not check(garbage)
+
+
+def test_the_suspicious_file_holds_every_row_twice():
+    keys, values = chapter02.suspicious_sample()
+    assert torch.equal(keys[::2], keys[1::2])
+    assert torch.equal(values[::2], values[1::2])
+    assert len(keys.unique()) == 40
+    once = torch.stack(
+        [d2l.leave_one_out_error(keys[::2], values[::2], h) for h in torch.arange(0.02, 1, 0.01)]
+    )
+    assert abs(once.min() - chapter02.HONEST) < 1e-3
+    assert d2l.leave_one_out_error(keys, values, 0.001) < 1e-6

@@ -13,7 +13,7 @@ def _near(found: Tensor, wanted: Tensor) -> bool:
     return torch.allclose(found, wanted, rtol=1e-3, atol=1e-4)
 
 
-@check("2.1")
+@check("2.3")
 def check_gaussian_weights(answer: Any) -> str:
     """Check ``gaussian_weights(query, keys, bandwidth)``: the weights of one query, shape (K,)."""
     few, more = torch.tensor([0.0, 1.5, 4.0]), torch.tensor([-3.0, 0.5, -3.0, 2.0, -1.5])
@@ -70,7 +70,7 @@ def check_gaussian_weights(answer: Any) -> str:
     return "right. These weights are softmax attention, whatever the bandwidth."
 
 
-@check("2.2")
+@check("2.1")
 def check_by_hand(answer: Any) -> str:
     """Check the prediction by hand: keys 0, 1, 3, values 2, 4, 9, query 1, Epanechnikov, h = 2."""
     found = number(answer, "the prediction")
@@ -100,7 +100,7 @@ def _left_out(keys: Tensor, values: Tensor, bandwidth: float) -> Tensor:
     return predictions.squeeze(-1)  # (K, 1) -> (K,)
 
 
-@check("2.3")
+@check("2.4")
 def check_left_out_predictions(answer: Any) -> str:
     """Check ``left_out_predictions(keys, values, bandwidth)``, shape (K,)."""
     few = torch.tensor([0.0, 0.4, 1.0, 2.5, 2.6]), torch.tensor([1.0, 3.0, -2.0, 5.0, 4.0])
@@ -143,7 +143,7 @@ def check_left_out_predictions(answer: Any) -> str:
 TYPICAL_BANDWIDTHS = {0.25: 0.147, 0.5: 0.243, 1.0: 0.340}
 
 
-@check("2.4")
+@check("2.7")
 def check_noise(answer: Any) -> str:
     """Check the experiment: typical best bandwidth at noise 0.25, 0.5 and 1.0."""
     hint = "Give three bandwidths, for noise 0.25, 0.5 and 1.0, in this order."
@@ -164,28 +164,27 @@ def check_noise(answer: Any) -> str:
     return "right. The more noise, the more neighbours a good average needs."
 
 
-@check("2.5")
-def check_better_key(answer: Any) -> str:
-    """Check the least leave-one-out RMSE with log(income) as the key, in francs."""
+@check("2.8")
+def check_rank_key(answer: Any) -> str:
+    """Check the least leave-one-out RMSE with the rank of the income as the key, in francs."""
     found = number(answer, "the error")
-    # Measured with a grid of bandwidths from 0.02 to 0.6 on the natural logarithm of income.
-    if abs(found - 111.51) < 0.35:
+    # Measured with a grid of bandwidths from 0.5 to 60 ranks in steps of 0.25.
+    if abs(found - 111.29) < 0.06:
         return (
-            "right. The same data, the same kernel, and a key in which a tenth more is a tenth "
-            "more for everyone."
+            "right: 111.3, at 5 ranks, as good as the logarithm. A rank counts households: where "
+            "they are few, the window is wide in francs."
         )
     if abs(found - 119.52) < 0.35:
-        raise Differs("That is the error with income itself as the key. Give log(income) as keys.")
-    if abs(found - 111.51**2) < 120:
+        raise Differs("That is the error with income itself as the key. Give the ranks as keys.")
+    if abs(found - 111.51) < 0.06:
+        raise Differs("That is the error with log(income) as the key. Give 0, 1, 2, … as keys.")
+    if abs(found - 111.29**2) < 100:
         raise Differs("That is the mean square. Take its root, so that the unit is francs.")
-    if 0 < found < 1:
-        raise Differs(
-            f"{found:.3f} looks like an error in log(food), or a bandwidth. Only the key changes; "
-            "the values stay in francs."
-        )
+    if 0 < found < 20:
+        raise Differs(f"{found:.2f} looks like a bandwidth in ranks. What is the error there?")
     raise Differs(
-        f"{found:.2f} is not the least error. Search bandwidths from 0.02 to 0.6: in "
-        "logarithms 0.1 is about ten per cent of income."
+        f"{found:.2f} is not the least error. The households stand in the order of income, so "
+        "their ranks are 0 to 234; search bandwidths from 1 to 20 ranks."
     )
 
 
@@ -209,6 +208,111 @@ def check_bench(answer: Any) -> str:
             "kernel ends one bandwidth away, where the Gaussian still listens."
         )
     return (
-        "right. The ratio is near √5 = 2.24: one bandwidth is one standard deviation of the "
-        "Gaussian, and √5 of them of Epanechnikov's kernel."
+        "right. A window of the same spread needs √5 = 2.24 times the bandwidth: one bandwidth is "
+        "one standard deviation of the Gaussian, and √5 of Epanechnikov's kernel. With many points "
+        "the best ones differ by 2.21, with these twelve by 2.4."
+    )
+
+
+@check("2.2")
+def check_temperature(answer: Any) -> str:
+    """Check the temperature that does what bandwidth 0.4 does, for minus the squared distance."""
+    found = number(answer, "the temperature")
+    for mistake, hint in [
+        (0.16, "That is h². The Gaussian's exponent has a 2 below the line: −d² / (2h²)."),
+        (0.8, "Square the bandwidth: the score is minus the *squared* distance."),
+        (2.5, "That is w = 1/h. A temperature divides the score."),
+        (0.4, "That is the bandwidth itself; distances are divided by it and then squared."),
+        (3.125, "That is 1 / (2h²), by which you would multiply. A temperature divides the score."),
+    ]:
+        if abs(found - mistake) < 0.004:
+            raise Differs(hint)
+    if abs(found - 0.32) < 0.004:
+        return "right: τ = 2h² = 0.32. Half the bandwidth is a quarter of the temperature."
+    raise Differs(
+        f"{found:.3f} is not it. Put −d² / τ and −(d / h)² / 2 equal, and solve for τ at h = 0.4."
+    )
+
+
+@check("2.5")
+def check_two_features(answer: Any) -> str:
+    """Check ``predict(query, keys, values, bandwidths)``: (D,), (K, D), (K,), (D,) -> a number."""
+    generator = torch.Generator().manual_seed(2)
+    for num_keys, widths in ((4, (0.6, 3.0)), (6, (2.0, 0.5)), (5, (2.0, 0.3, 1.0))):
+        bandwidths = torch.tensor(widths)
+        keys = torch.randn(num_keys, len(widths), generator=generator)
+        query, values = keys.mean(dim=0), 10 * torch.rand(num_keys, generator=generator)
+        u = (query - keys) / bandwidths  # (D,) - (K, D) -> (K, D)
+
+        def pooled(scores: Tensor, values: Tensor = values) -> Tensor:
+            return scores.softmax(dim=0) @ values  # (K,) x (K,) -> ()
+
+        wanted = pooled(-(u**2).sum(dim=1) / 2)
+        found = tensor_like(call(answer, query, keys, values, bandwidths), wanted, "the prediction")
+        mistakes = [
+            (pooled(-u.abs().sum(dim=1) / 2), "Square each u before you add them."),
+            (
+                pooled(-(u.sum(dim=1) ** 2) / 2),
+                "You add the features and then square: differences of unlike sign cancel. Square "
+                "first.",
+            ),
+            (pooled(-(u**2).mean(dim=1) / 2), "The squares of the features are summed, no mean."),
+            (pooled(-(u**2).sum(dim=1)), "The Gaussian has a 2 below the line: −½ Σ u²."),
+            (
+                pooled(-((query - keys) ** 2).sum(dim=1) / 2),
+                "The bandwidths change nothing. Divide each feature's difference by its own.",
+            ),
+            (
+                pooled(-((query - keys) ** 2 / bandwidths).sum(dim=1) / 2),
+                "Divide by the bandwidth before you square, not after.",
+            ),
+            (
+                pooled(-(u**2).sum(dim=1).sqrt() / 2),
+                "That is the distance; the Gaussian takes its square.",
+            ),
+        ]
+        for mistake, hint in mistakes:
+            if _near(found, mistake) and not _near(found, wanted):
+                raise Differs(hint)
+        same(found, wanted, "The score of a key is −½ of the sum of its u² over the features.")
+    return "right. Each feature has its own dial; a wide bandwidth switches a feature off."
+
+
+def suspicious_sample() -> tuple[Tensor, Tensor]:
+    """The file of exercise 2.9: keys and values, (K,) each, in the order of the keys."""
+    generator = torch.Generator().manual_seed(16)
+    keys = 5 * torch.rand(40, generator=generator)
+    noise = 0.5 * torch.randn(40, generator=generator)
+    values = 2 * torch.sin(keys) + keys**0.8 + noise
+    twice = torch.arange(40).repeat(2)
+    order = keys[twice].sort(stable=True).indices
+    return keys[twice][order], values[twice][order]
+
+
+# Least leave-one-out error of the file with one row of each pair, and of the whole file at the
+# same bandwidth; the least of the whole file from bandwidth 0.02 up. Grid in steps of 0.01.
+HONEST, COPIES_SEEN, STILL_DOUBLE = 0.3849, 0.3115, 0.0260
+
+
+@check("2.9")
+def check_audit(answer: Any) -> str:
+    """Check the honest least leave-one-out error of the suspicious sample."""
+    found = number(answer, "the error")
+    if abs(found - HONEST) < 0.004:
+        return (
+            "right. Every point was entered twice, so that each still saw itself in its copy. Look "
+            "for doubles before you leave one out."
+        )
+    if -1e-6 < found < 0.01 or abs(found - STILL_DOUBLE) < 0.004:
+        raise Differs("That is the error in the report, too good to be true. Print the first rows.")
+    if abs(found - HONEST**0.5) < 0.004:
+        raise Differs("That is the root. Give the mean square, as leave_one_out_error does.")
+    if abs(found - COPIES_SEEN) < 0.004:
+        raise Differs(
+            "You found a bandwidth that is honest, and the copies still stand among the keys when "
+            "the error is measured. Keep one row of each pair."
+        )
+    raise Differs(
+        f"{found:.3f} is not it. What does a point still see when it is left out? Keep one row of "
+        "each pair, and search the bandwidth from 0.02 to 1 again."
     )
