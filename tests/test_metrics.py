@@ -131,6 +131,7 @@ def test_a_list_of_tokens_is_no_list_of_references(score, kind):
 def test_references_of_one_word_are_taken_where_they_can_be_meant(score):
     score(["salut"], [["salut", "bonjour"]])  # the hypothesis has one word, too
     score(["salut toi", "le chat dort ."], [["salut", "bonjour"], ["a b", "le chat dort ."]])
+    score(["salut toi"], [["salut", "bien venu"]])  # one of two words is enough
     score(["salut toi"], [["salut"]])  # one reference, in a list
     score(["salut toi"], ["salut"])
 
@@ -242,6 +243,7 @@ def test_links_are_frozen_sets_of_whole_numbers():
 def test_a_threshold_of_zero_links_everything():
     assert len(alignment_links(torch.eye(2), threshold=0.0)) == 4
     assert alignment_links(torch.eye(2), threshold=1.0) == {(0, 0), (1, 1)}
+    assert alignment_links(torch.ones(1, 1)) == {(0, 0)}
 
 
 def test_shifting_moves_the_target_side():
