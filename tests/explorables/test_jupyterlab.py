@@ -23,7 +23,6 @@ PLAYED = [
     ("01-attention-cues", "Cue mixer", "How strongly the query speaks"),
     ("02-nadaraya-watson", "Nadaraya-Watson bench", "Bandwidth h"),
     ("03-scoring-functions", "Saturation lab", "Width d"),
-    ("04-bahdanau", "Alignment judge", "Shift of links"),
 ]
 
 # The live figure stands in its widget; the static one in the element of its words.
