@@ -18,7 +18,7 @@ from d2lattn.explorables.traits import (
     words,
 )
 
-MOST = 12
+MOST, LONGEST = 12, 40
 FIELDS = ("source", "target", "weights", "sure", "possible")
 TINY = {
     "source": ["the", "cat"],
@@ -63,7 +63,7 @@ class Marks(traitlets.TraitType[list[Any], Any]):
 def packed(sentences: list[dict[str, Any]], widget: Any) -> list[dict[str, Any]]:
     """For JavaScript, shorter: rows as ``short_row`` has them, possible links less the sure."""
     return [
-        one
+        {name: value for name, value in one.items() if name != "model" or value}
         | {"weights": [short_row(row) for row in one["weights"]]}
         | {"possible": [link for link in one["possible"] if link not in one["sure"]]}
         for one in sentences
@@ -94,7 +94,10 @@ class AlignmentJudge(Explorable):
 
     Traits:
         sentences: 1 to 12, each a mapping or a record with source (S strings), target (T strings),
-            weights (T rows of S), sure and possible (links [source place, target place]).
+            weights (T rows of S), sure and possible (links [source place, target place]), S and
+            T ≤ 40; and, where several models are judged, model: the name of the one whose weights
+            these are. Scores are summed up model by model. A last source word "<eos>" is no word
+            to the two baselines.
         sentence: the number of the one that is shown, from 0.
         rule: "argmax" (the source word of the largest weight) or "threshold".
         threshold: from 0 to 1; words whose weight is at least this are linked.
@@ -126,14 +129,22 @@ class AlignmentJudge(Explorable):
     marking = Flag(False).tag(sync=True)
     marks = Marks().tag(sync=True)
 
-    def __init__(self, sentences: Any, weights: Any = None, **state: Any) -> None:
-        """Take sentences that hold their weights, or sentences and, beside them, matrices."""
-        if weights is not None:
+    def __init__(
+        self, sentences: Any, weights: Any = None, *, models: Any = None, **state: Any
+    ) -> None:
+        """Take sentences that hold their weights, or sentences and, beside them, matrices.
+
+        ``models`` names for each sentence the model whose weights it has.
+        """
+        for name, values in (("weights", weights), ("model", models)):
+            if values is None:
+                continue
             sentences = list(sentences)
-            same_length(sentences=sentences, weights=weights)
+            same_length(**{"sentences": sentences, name: values})
             sentences = [
-                {name: _field(one, name) for name in FIELDS if name != "weights"} | {"weights": w}
-                for one, w in zip(sentences, weights, strict=True)
+                {field: _field(one, field) for field in (*FIELDS, "model") if _has(one, field)}
+                | {name: value}
+                for one, value in zip(sentences, values, strict=True)
             ]
         super().__init__(sentences=sentences, **state)
 
@@ -169,8 +180,19 @@ def one_sentence(name: str, given: Any) -> dict[str, Any]:
     sure, possible = (links(f"{name}.{kind}", found[kind], shape) for kind in ("sure", "possible"))
     if extra := [link for link in sure if link not in possible]:
         raise UnusableValue(f"{name}.sure holds {extra[:3]}, which {name}.possible does not")
+    for side, number in zip(("source", "target"), shape, strict=True):
+        if number > LONGEST:
+            raise UnusableValue(f"{name}.{side} has {number} words; {LONGEST} at most can be read")
     weights = matrix(f"{name}.weights", found["weights"], shape)
-    return dict(zip(FIELDS, (source, target, weights, sure, possible), strict=True))
+    model = _field(given, "model") if _has(given, "model") else ""
+    if not isinstance(model, str):
+        raise UnusableValue(f"{name}.model is {str(model)[:40]}; a name is needed")
+    whole = dict(zip(FIELDS, (source, target, weights, sure, possible), strict=True))
+    return whole | {"model": model}
+
+
+def _has(given: Any, name: str) -> bool:
+    return name in given if isinstance(given, Mapping) else hasattr(given, name)
 
 
 def _field(given: Any, name: str) -> Any:

@@ -20,15 +20,12 @@ BUNDLES = Path(__file__).parent / "bundles"
 # Looks for code that stands in a comment of its place and runs it. The code is no text of the page
 # where scripts are taken out or shown: there only the words are left, and these lines.
 LOADER = """\
-for (const place of document.querySelectorAll("[data-d2lx]"))
-  for (const code of place.childNodes)
-    if (code.nodeType === 8 && !code.begun) {
-      const script = document.createElement("script");
-      Object.assign(script, { type: "module", text: code.data });
-      code.begun = true;
-      place.append(script);
-      script.remove();
-    }
+for (const p of document.querySelectorAll("[data-d2lx]")) for (const c of p.childNodes)
+if (c.nodeType == 8 && !c.begun) {
+const s = document.createElement("script");
+Object.assign(s, { type: "module", text: c.data });
+c.begun = true; p.append(s); s.remove();
+}
 """
 
 

@@ -12,8 +12,8 @@ class CueMixer(Explorable):
     ``match`` is the column of ``matches`` that the query asks for: q·kᵢ with a one-hot query.
 
     Traits:
-        items: what lies there, n strings.
-        asks: what the query may ask for, m strings.
+        items: what lies there, n ≤ 20 strings.
+        asks: what the query may ask for, m ≤ 12 strings.
         matches: n rows of m numbers, q·kᵢ: how far each thing fits each question.
         values: n numbers, the sensory inputs that are pooled.
         salience: n numbers from 0 to 4, how far each thing stands out by itself.
@@ -29,8 +29,8 @@ class CueMixer(Explorable):
 
     module = "cue_mixer"
 
-    items = Words(["newspaper", "paper", "coffee", "notebook", "book"]).tag(sync=True)
-    asks = Words(["to read", "to drink", "to write on"]).tag(sync=True)
+    items = Words(["newspaper", "paper", "coffee", "notebook", "book"], most=20).tag(sync=True)
+    asks = Words(["to read", "to drink", "to write on"], most=12).tag(sync=True)
     matches = Rows(
         [[0.6, 0.0, 0.2], [0.2, 0.0, 0.7], [0.0, 1.0, 0.0], [0.3, 0.0, 1.0], [1.0, 0.0, 0.1]]
     ).tag(sync=True)

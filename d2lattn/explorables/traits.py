@@ -113,11 +113,26 @@ class Flag(traitlets.TraitType[bool, Any]):
 
 
 class Numbers(traitlets.TraitType[list[Any], Any]):
-    """A list of at least one finite number."""
+    """A list of at least one finite number, and of ``most`` at most: a figure follows the hand.
 
-    def __init__(self, default: Sequence[Any]) -> None:
+    >>> Numbers([1.0], most=2).most
+    2
+    """
+
+    def __init__(self, default: Sequence[Any], *, most: int | None = None) -> None:
         super().__init__()
         self.start = default
+        self.most = most
+
+    def few(self, found: list[Any]) -> list[Any]:
+        """The list, or ValueError when it is too long to be drawn within a frame."""
+        if self.most is not None and len(found) > self.most:
+            step = -(-len(found) // self.most)
+            raise UnusableValue(
+                f"{self.name} has {len(found)} entries; at most {self.most} can be drawn without "
+                f"delay, for instance {self.name}[::{step}]"
+            )
+        return found
 
     def default(self, obj: Any = None) -> list[Any]:
         """A list of its own for each explorable."""
@@ -125,7 +140,7 @@ class Numbers(traitlets.TraitType[list[Any], Any]):
 
     def validate(self, obj: Any, value: Any) -> list[Any]:
         """Check a new value."""
-        return numbers(self.name, value)
+        return self.few(numbers(self.name, value))
 
 
 class Rows(Numbers):
@@ -140,7 +155,7 @@ class Rows(Numbers):
         if len({len(row) for row in rows}) > 1:
             lengths = [len(row) for row in rows]
             raise UnusableValue(f"{self.name} has rows of lengths {lengths}; one length is needed")
-        return rows
+        return self.few(rows)
 
 
 class Words(Numbers):
@@ -148,7 +163,7 @@ class Words(Numbers):
 
     def validate(self, obj: Any, value: Any) -> list[str]:
         """Check a new value."""
-        return words(self.name, value)
+        return self.few(words(self.name, value))
 
 
 class OneOf(traitlets.TraitType[str, Any]):

@@ -4,15 +4,21 @@ import {
   bind,
   button,
   choice,
+  columns,
   fixed,
   h,
   heatmap,
+  linspace,
+  oneOf,
+  plot,
   reader,
   resetButton,
   s,
   show,
   slider,
   update,
+  whole,
+  within,
 } from "./kit/index.js";
 
 // A link of source word i and target word t of a sentence with n source words is the number t n + i.
@@ -35,10 +41,14 @@ function readLinks(
   return found;
 }
 
+// The sign for the end, to which a model may attend, is no word that could be linked.
+const countWords = (source) =>
+  source.length - Number(source.length > 1 && source.at(-1) === "<eos>");
+
 // Each target word with the source word at the same share of the sentence.
 function diagonal({ source, target }) {
-  const [n, m] = [source.length, target.length];
-  return new Set(target.map((_, t) => t * n + Math.floor(((2 * t + 1) * n) / (2 * m))));
+  const [n, m] = [countWords(source), target.length];
+  return new Set(target.map((_, t) => t * source.length + Math.floor(((2 * t + 1) * n) / (2 * m))));
 }
 
 // [|A ∩ S|, |A ∩ P|, |A|, |S|]
@@ -49,8 +59,8 @@ const counts = (A, { source, sure, possible }) => {
 
 // The mean of these over all ways to give each target word one source word.
 const uniformCounts = ({ source, target, sure, possible }) => [
-  sure.length / source.length,
-  possible.length / source.length,
+  sure.length / countWords(source),
+  possible.length / countWords(source),
   target.length,
   sure.length,
 ];
@@ -75,6 +85,15 @@ function render({ model, el }) {
     possible: [...one.sure, ...one.possible],
   });
   const sentences = model.get("sentences").map(unpack);
+  // Sentences are summed up model by model. One that comes again was seen by another model.
+  const times = {};
+  for (const one of sentences) {
+    const text = JSON.stringify([one.source, one.target]);
+    times[text] = (times[text] ?? 0) + 1;
+    one.model ||= `number ${times[text]}`;
+  }
+  const names = [...new Set(sentences.map((one) => one.model))];
+  const several = names.length > 1;
   const all = reader(model, moved);
   // Python may have put fewer sentences in place of those at the start.
   const read = () => {
@@ -84,7 +103,8 @@ function render({ model, el }) {
   };
   const start = read();
   const marksOf = (state, k) => state.marks[k] ?? [];
-  const title = ({ source }, k) => `${k + 1}. ${source.join(" ")}`;
+  const title = ({ source, model: by }, k) =>
+    `${k + 1}. ${several ? `${by}: ` : ""}${source.join(" ")}`;
 
   const sentence = choice({
     label: "Sentence",
@@ -124,6 +144,7 @@ function render({ model, el }) {
     what.map((score) => h("data", { "data-name": `${name.toLowerCase()}-${score}` })),
   );
   const head = (text, scope) => h("th", { scope }, text);
+  const allHead = head("", "col");
   const table = h(
     "table",
     { style: "font-size:12px" },
@@ -133,7 +154,8 @@ function render({ model, el }) {
       h(
         "tr",
         {},
-        ...["Links", "Precision", "Recall", "AER", "All"].map((text) => head(text, "col")),
+        ...["Links", "Precision", "Recall", "AER"].map((text) => head(text, "col")),
+        allHead,
       ),
     ),
     h(
@@ -147,10 +169,44 @@ function render({ model, el }) {
   const note = h(
     "p",
     { class: "d2lx-note" },
-    "AER: alignment error rate. All: the AER of all sentences (yours: of those you marked). Uniform: the mean of random links.",
+    "AER: alignment error rate; last column: over all sentences of this model (that you marked). Uniform: the mean of random links.",
   );
   const formula = h("p", { class: "d2lx-formula" });
-  const results = h("div", {}, table, note, formula);
+  // Over the threshold, all sentences of the model: told apart by dashes, and not by colour alone.
+  const chart = plot({
+    ...{ label: "Precision, recall and error rate over the threshold", height: 150 },
+    ...{ xLabel: "threshold", yLabel: "score" },
+    onresize: () => live?.redraw(),
+  });
+  const looks = [
+    ["precision", "var(--d2lx-blue)", "none"],
+    ["recall", "var(--d2lx-green)", "7 4"],
+    ["AER", "var(--d2lx-orange)", "2 3"],
+  ];
+  const curves = looks.map(([, colour, dashes]) =>
+    s("path", { class: "d2lx-line", style: `stroke:${colour}`, "stroke-dasharray": dashes }),
+  );
+  const at = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5 });
+  chart.data.append(...curves, at);
+  const best = h("p", { class: "d2lx-formula" });
+  const key = (text, ...shapes) =>
+    h(
+      "span",
+      { class: "d2lx-choice", style: "gap:4px;margin-right:10px" },
+      s("svg", { width: 24, height: 18, "aria-hidden": "true" }, ...shapes),
+      text,
+    );
+  const curvesKey = h(
+    "div",
+    { class: "d2lx-tools" },
+    ...looks.map(([text], i) => {
+      const line = /** @type {Element} */ (curves[i].cloneNode());
+      line.setAttribute("d", "M0 9h24");
+      return key(text, line);
+    }),
+  );
+  const over = h("div", {}, chart.el, curvesKey, best);
+  const results = h("div", {}, table, note, formula, over);
 
   // In the upper corners of a cell, or in its middle third where cells are small.
   const side = ({ width }) => Math.min(8, 0.3 * width);
@@ -182,13 +238,6 @@ function render({ model, el }) {
       "data-gold": kind,
     }),
   ];
-  const key = (text, ...shapes) =>
-    h(
-      "span",
-      { class: "d2lx-choice", style: "gap:4px;margin-right:10px" },
-      s("svg", { width: 18, height: 18, "aria-hidden": "true" }, ...shapes),
-      text,
-    );
   const small = { x: 2, y: 2, width: 14, height: 14 };
   const legend = h(
     "div",
@@ -213,30 +262,47 @@ function render({ model, el }) {
       update(model, { marks });
     },
   });
+  const whose = h("div", { class: "d2lx-head" });
   el.append(
-    h(
-      "div",
-      { class: "d2lx-columns" },
-      h(
-        "div",
-        {},
-        sentence.el,
+    sentence.el,
+    columns({
+      result: [whose, legend, matrix.el],
+      controls: [
         rule.el,
         threshold.el,
         shift.el,
         h("div", { class: "d2lx-tools" }, toggle, clear, resetButton(model, moved)),
         verdict,
-        results,
-      ),
-      h(
-        "div",
-        {},
-        h("div", { class: "d2lx-head" }, "Attention: rows target, columns source"),
-        legend,
-        matrix.el,
-      ),
-    ),
+      ],
+      more: [results],
+    }),
   );
+
+  let drawn = "";
+  function drawCurves(state, group, name) {
+    over.hidden = state.rule === "argmax";
+    if (over.hidden) return;
+    chart.limits([0, 1], [0, 1]);
+    const signature = [name, state.shift, chart.width()].join();
+    if (signature !== drawn) {
+      const steps = linspace(0, 1, 51);
+      const found = steps.map((threshold) => {
+        const links = (one) => readLinks(one, { ...state, threshold });
+        return scores(add(group.map((one) => counts(links(one), one))));
+      });
+      curves.forEach((curve, k) => {
+        chart.path(
+          curve,
+          steps.map((x, i) => [x, found[i][k]]),
+        );
+      });
+      const errors = found.map(([, , error]) => error);
+      const lowest = errors.indexOf(Math.min(...errors));
+      best.textContent = `Lowest AER of ${name}: ${fixed(errors[lowest], 3)} at threshold ${fixed(steps[lowest])}.`;
+    }
+    drawn = signature;
+    at.setAttribute("d", `M${chart.X(state.threshold)} ${chart.Y(0)}V${chart.Y(1)}`);
+  }
 
   function draw() {
     const state = read();
@@ -249,10 +315,17 @@ function render({ model, el }) {
     threshold.el.hidden = state.rule === "argmax";
     shift.set(state.shift);
     toggle.textContent = marking ? "Reveal" : "Predict first: mark the links";
+    const name = several ? `model ${now.model}` : "the model";
+    whose.textContent = `Attention of ${name}: rows target, columns source`;
+    const group = sentences.filter((one) => one.model === now.model);
+    allHead.textContent = `AER of ${group.length}`;
+    drawCurves(state, group, name);
     results.hidden = marking;
 
     const predicted = readLinks(now, state);
     const mine = asSet(marksOf(state, state.sentence), n);
+    // Whoever reveals has answered.
+    toggle.disabled = marking && !mine.size;
     const [sure, possible] = [asSet(now.sure, n), asSet(now.possible, n)];
     matrix.set(now.weights, {
       rows: now.target,
@@ -287,29 +360,32 @@ function render({ model, el }) {
       },
     });
 
-    const own = sentences.map((one, k) => [one, asSet(marksOf(state, k), one.source.length)]);
+    const own = sentences
+      .map((one, k) => [one, asSet(marksOf(state, k), one.source.length)])
+      .filter(([one]) => group.includes(one));
     const every = [
-      sentences.map((one) => counts(readLinks(one, state), one)),
-      sentences.map((one) => counts(diagonal(one), one)),
-      sentences.map(uniformCounts),
+      group.map((one) => counts(readLinks(one, state), one)),
+      group.map((one) => counts(diagonal(one), one)),
+      group.map(uniformCounts),
       own.map(([one, links]) => counts(links, one)),
     ];
+    const place = group.indexOf(now);
     const marked = own.flatMap(([one, links]) => (links.size ? [counts(links, one)] : []));
     every.forEach((list, row) => {
-      const here = scores(list[state.sentence]);
+      const here = scores(list[place]);
       const all = scores(add(row === 3 ? marked : list))[2];
       const none = row === 3 && !mine.size;
       [...here, all].forEach((x, j) => show(cell[row][j], none && j < 3 ? NaN : x, 3));
     });
-    const [inSure, inPossible, size, numSure] = every[0][state.sentence];
-    const [precision, recall, error] = scores(every[0][state.sentence]);
+    const [inSure, inPossible, size, numSure] = every[0][place];
+    const [precision, recall, error] = scores(every[0][place]);
     formula.textContent =
-      `Model, this sentence: |A ∩ P| / |A| = ${inPossible}/${size} = ${fixed(precision, 3)}; ` +
+      `This sentence, by ${name}: |A ∩ P| / |A| = ${inPossible}/${size} = ${fixed(precision, 3)}; ` +
       `|A ∩ S| / |S| = ${inSure}/${numSure} = ${fixed(recall, 3)}; ` +
       `AER = 1 − (${inSure} + ${inPossible}) / (${size} + ${numSure}) = ${fixed(error, 3)}`;
-    const [yourSure, yourPossible, yours] = every[3][state.sentence];
+    const [yourSure, yourPossible, yours] = every[3][place];
     verdict.textContent = marking
-      ? "Gold and results are hidden. Click cells, or press Enter on them, to link words; then reveal."
+      ? "Gold and results are hidden. Click cells, or press Enter on them; then reveal."
       : yours
         ? `You marked ${yours}: ${yourSure} of the ${numSure} sure links, and ${yours - yourPossible} that gold does not have.`
         : "";
@@ -317,11 +393,20 @@ function render({ model, el }) {
       el,
       marking
         ? `${mine.size} marked`
-        : `Model: precision ${fixed(precision)}, recall ${fixed(recall)}, error rate ${fixed(error)}`,
+        : `By ${name}: precision ${fixed(precision)}, recall ${fixed(recall)}, error rate ${fixed(error)}`,
     );
   }
   const live = bind(model, moved, draw);
   return live.stop;
 }
 
-export default { render, rebuild: ["sentences"] };
+export default {
+  render,
+  rebuild: ["sentences"],
+  share: {
+    sentence: (x, get) => whole(0, get("sentences").length - 1)(x),
+    rule: oneOf(["argmax", "threshold"]),
+    threshold: within(0, 1),
+    shift: whole(-1, 1),
+  },
+};

@@ -1,10 +1,10 @@
 import {
   announce,
   attr,
-  bars,
   begin,
   bind,
   choice,
+  clip,
   dot,
   entropy,
   fixed,
@@ -17,95 +17,118 @@ import {
   reader,
   readout,
   resetButton,
+  show,
   slider,
   softmax,
   update,
+  within,
 } from "./kit/index.js";
 
+const LOUDEST = 8;
+const BRIGHTEST = 4;
+
 // Scores: what the query asks for, as strongly as it speaks, plus what stands out by itself.
-const weightsFor = (state, ask) =>
-  softmax(state.matches.map((key, i) => state.strength * key[ask] + state.salience[i]));
+const partsOf = (state, ask) =>
+  state.matches.map((key, i) => [state.strength * key[ask], state.salience[i]]);
+const weightsFor = (state, ask) => softmax(partsOf(state, ask).map(([a, b]) => a + b));
 
 function render({ model, el }) {
   begin(el, "Cue mixer");
-  const names = ["items", "asks", "matches", "values", "salience", "ask", "strength"];
-  const read = reader(model, names);
+  const moved = ["salience", "ask", "strength"];
+  const read = reader(model, ["items", "asks", "matches", "values", ...moved]);
   const start = read();
-  const none = start.items.map(() => 0);
+  const { items, asks, values } = start;
 
   const strength = slider({
-    label: "How strongly the query speaks",
-    min: 0,
-    max: 8,
-    step: 0.1,
+    ...{ label: "How strongly the query speaks", min: 0, max: LOUDEST, step: 0.1 },
     value: start.strength,
     oninput: (x) => update(model, { strength: x }),
   });
   const ask = choice({
     label: "The query asks for something",
-    options: start.asks,
+    options: asks,
     value: start.ask,
     onchange: (index) => update(model, { ask: index }),
   });
-  const saliences = start.items.map((item, i) =>
-    slider({
-      label: item,
-      min: 0,
-      max: 4,
-      step: 0.1,
-      value: start.salience[i],
+
+  // One row a thing: its score, split into what the query and what the thing adds, its weight, and
+  // the control of its salience right there.
+  const widest = Math.max(LOUDEST * Math.max(0, ...start.matches.flat()) + BRIGHTEST, BRIGHTEST);
+  const rows = items.map((item, i) => {
+    const bar = (kind) => h("span", { class: kind });
+    const [query, salience, fill] = ["d2lx-by-query", "d2lx-by-salience", "d2lx-fill"].map(bar);
+    const match = h("span", {});
+    const data = h("data", { "data-name": `bar-${i}` });
+    const stands = slider({
+      ...{ label: "salience", min: 0, max: BRIGHTEST, step: 0.1, value: start.salience[i] },
+      text: (x) => fixed(x, 1),
       oninput: (x) =>
         update(model, { salience: model.get("salience").map((old, j) => (j === i ? x : old)) }),
-    }),
+    });
+    stands.input.setAttribute("aria-label", `Salience of ${clip(item, 60)}`);
+    const name = h("span", { class: "d2lx-name", dir: "auto", title: clip(item, 200) });
+    name.append(clip(item, 24));
+    const score = h("span", { class: "d2lx-track" }, query, salience);
+    const weight = h("span", { class: "d2lx-track d2lx-weight" }, fill);
+    const thing = h("div", { class: "d2lx-thing" }, h("bdi", {}, name), match);
+    return {
+      ...{ match, stands, weight, fill, query, salience, data },
+      el: h("div", { role: "listitem" }, thing, score, weight, data, stands.el),
+    };
+  });
+  const mix = h("div", { class: "d2lx-mix", role: "list", "aria-label": "Scores and weights" });
+  mix.append(...rows.map((row) => row.el));
+  const swatch = (kind, text) => h("span", {}, h("i", { class: kind }), text);
+  const key = h(
+    "div",
+    { class: "d2lx-readouts d2lx-key" },
+    swatch("d2lx-by-query", "strength × match q·k"),
+    swatch("d2lx-by-salience", "+ salience = score"),
+    swatch("d2lx-fill", "weight α = softmax of the scores"),
   );
 
-  const weightBars = bars({ label: "Attention weights" });
   const matrix = heatmap({
     label: "Attention weights for every question",
-    rows: start.asks,
-    columns: start.items,
-    rowTitle: "query",
-    columnTitle: "item",
-    cellHeight: 26,
+    ...{ rows: asks, columns: items, rowTitle: "query", columnTitle: "item", cellHeight: 26 },
   });
   const pooled = readout("Pooled value Σ α v", "pooled");
   const spread = readout("Entropy (nats)", "entropy");
   const formula = h("p", { class: "d2lx-formula" });
   const line = plot({
-    label: "The values and where the pooled value falls",
-    height: 74,
-    xLabel: "value",
-    pad: 16,
+    ...{
+      label: "The values and where the pooled value falls",
+      height: 74,
+      xLabel: "value",
+      pad: 16,
+    },
     onresize: () => live?.redraw(),
   });
-  const dots = pool(line.data, "circle", { fill: "var(--d2lx-blue)", stroke: "var(--d2lx-line)" });
-  const arrows = pool(line.data, "path");
-  const results = h(
-    "div",
-    {},
-    weightBars.el,
-    h("div", { class: "d2lx-readouts" }, pooled.el, spread.el),
-    formula,
-  );
+  const dots = pool(line.data, "circle", {
+    fill: "var(--d2lx-blue)",
+    stroke: "var(--d2lx-line)",
+  });
+  const arrow = pool(line.data, "path", { stroke: "var(--d2lx-ink)", "stroke-width": 3 });
+  const results = h("div", { class: "d2lx-readouts" }, pooled.el, spread.el);
   const below = h(
     "div",
     {},
     h("div", { class: "d2lx-head" }, "All questions at this strength"),
     matrix.el,
   );
-  const span = [Math.min(...start.values), Math.max(...start.values)];
+  const span = [Math.min(...values), Math.max(...values)];
   if (span[0] === span[1]) span[1] = span[0] + 1;
+
+  // The thing that catches the eye: what is its share of the look?
+  const eye = start.salience.indexOf(Math.max(...start.salience));
   const predict = predictFirst({
-    question: "Which value will come out, if the query speaks so strongly?",
-    label: "Your guess: the pooled value",
-    min: span[0],
-    max: span[1],
-    step: (span[1] - span[0]) / 80,
-    answer: () => dot(weightsFor(read(), model.get("ask")), model.get("values")),
-    covered: [results, below, line.data],
+    question: `From the matches, the saliences and the strength: which share of the look will ${clip(items[eye], 40)} get?`,
+    label: "Your guess: its weight α",
+    ...{ min: 0, max: 1, step: 0.01 },
+    answer: () => weightsFor(read(), model.get("ask"))[eye],
+    covered: [results, formula, below, line.el, ...rows.flatMap((row) => [row.weight, row.data])],
     onchange: () => live.redraw(),
   });
-
+  const none = items.map(() => 0);
   const tools = h(
     "div",
     { class: "d2lx-tools" },
@@ -114,82 +137,64 @@ function render({ model, el }) {
       ["Salience only", { strength: 0, salience: start.salience }],
       ["Query speaks", { strength: 6, salience: start.salience }],
     ]),
-    resetButton(model, names),
+    resetButton(model, moved),
   );
-  el.append(
-    h(
-      "div",
-      { class: "d2lx-columns" },
-      h(
-        "div",
-        {},
-        ask.el,
-        strength.el,
-        h(
-          "fieldset",
-          {},
-          h("legend", {}, "Salience: what stands out by itself"),
-          ...saliences.map((one) => one.el),
-        ),
-        tools,
-        predict.el,
-      ),
-      h(
-        "div",
-        {},
-        h("div", { class: "d2lx-head" }, "Attention weights α"),
-        results,
-        line.el,
-        below,
-      ),
-    ),
-  );
+  el.append(ask.el, strength.el, mix, key, tools, predict.el, results, formula, line.el, below);
 
   function draw() {
     const state = read();
-    const { items, asks, values } = state;
+    const parts = partsOf(state, state.ask);
     const weights = weightsFor(state, state.ask);
     const mean = dot(weights, values);
     strength.set(state.strength);
     ask.set(state.ask);
-    saliences.forEach((one, i) => one.set(state.salience[i]));
-    weightBars.set(weights, items);
+    rows.forEach((row, i) => {
+      row.stands.set(state.salience[i]);
+      row.match.textContent = `q·k = ${fixed(state.matches[i][state.ask])}`;
+      const [query, salience] = parts[i].map((part) => (100 * Math.max(0, part)) / widest);
+      row.query.style.width = `${query}%`;
+      row.salience.style.width = `${salience}%`;
+      row.fill.style.width = `${100 * weights[i]}%`;
+      show(row.data, weights[i], 3);
+    });
     pooled.set(mean);
     spread.set(entropy(weights));
     matrix.set(
       asks.map((_, j) => weightsFor(state, j)),
-      { rows: asks, columns: items, row: state.ask },
+      { row: state.ask },
     );
 
     const most = weights.indexOf(Math.max(...weights));
     const score = (i) =>
       `${fixed(state.strength, 1)} × ${fixed(state.matches[i][state.ask])} + ${fixed(state.salience[i], 1)}`;
-    const name = h("bdi", {}, items[most].slice(0, 40));
+    const name = h("bdi", {}, clip(items[most], 40));
     formula.replaceChildren(
       "α(",
       name,
       `) = exp(${score(most)}) / Σ exp(…) = ${fixed(weights[most], 3)}`,
     );
-
-    line.limits([span[0] - 0.1 * (span[1] - span[0]), span[1] + 0.1 * (span[1] - span[0])], [0, 1]);
+    const room = 0.1 * (span[1] - span[0]);
+    line.limits([span[0] - room, span[1] + room], [0, 1]);
     dots(values.length).forEach((dot_, i) => {
       attr(dot_, { cx: line.X(values[i]), cy: line.Y(0) - 10, r: 2 + 9 * Math.sqrt(weights[i]) });
     });
-    const marks = [mean, predict.guess()].filter((x) => x !== null);
-    arrows(marks.length).forEach((arrow, i) => {
-      arrow.setAttribute("d", `M${line.X(marks[i])} ${line.Y(0)}V8`);
-      arrow.setAttribute("stroke", i ? "var(--d2lx-orange)" : "var(--d2lx-ink)");
-      arrow.setAttribute("stroke-width", "3");
-      arrow.setAttribute("stroke-dasharray", i ? "4 3" : "none");
-    });
+    attr(arrow(1)[0], { d: `M${line.X(mean)} ${line.Y(0)}V8` });
     announce(
       el,
-      `Pooled value ${fixed(mean)}. Largest weight ${fixed(weights[most])}, ${items[most].slice(0, 40)}.`,
+      `Pooled value ${fixed(mean)}. Largest weight ${fixed(weights[most])}, ${clip(items[most], 40)}.`,
     );
   }
-  const live = bind(model, names, draw);
-  names.forEach((name) => model.on(`change:${name}`, predict.refresh));
+  const live = bind(model, moved, draw);
+  for (const name of moved) model.on(`change:${name}`, predict.refresh);
   return live.stop;
 }
 
-export default { render, rebuild: ["items", "asks", "matches", "values"] };
+export default {
+  render,
+  rebuild: ["items", "asks", "matches", "values"],
+  share: {
+    strength: within(0, LOUDEST),
+    salience: within(0, BRIGHTEST),
+    ask: (x, get) => Number.isInteger(x) && x >= 0 && x < get("asks").length,
+  },
+};

@@ -5,6 +5,7 @@ import {
   bind,
   choice,
   clamp,
+  columns,
   dot,
   draggable,
   entropy,
@@ -16,6 +17,7 @@ import {
   kernelWeights,
   leaveOneOutError,
   linspace,
+  oneOf,
   plot,
   pool,
   predictFirst,
@@ -23,10 +25,12 @@ import {
   readout,
   resetButton,
   s,
+  short,
   slider,
   softmax,
   sum,
   update,
+  within,
 } from "./kit/index.js";
 
 const KINDS = ["gaussian", "boxcar", "epanechnikov", "triangular"];
@@ -69,6 +73,7 @@ function render({ model, el }) {
     if (along.every(inside(xLimits)) && ys.every(inside(yLimits))) return;
     [xLimits, yLimits] = [margin(along, 0.06), margin(ys, 0.2)];
     step = [widest(xLimits) / 100, widest(yLimits) / 100];
+    return true;
   }
   fit(start);
   let current = 0;
@@ -209,22 +214,17 @@ function render({ model, el }) {
 
   const predicted = (state) =>
     kernelPrediction(state.query, state.xs, state.ys, state.bandwidth, state.kernel);
-  const results = h(
-    "div",
-    {},
-    stems.el,
-    strip.el,
-    h("div", { class: "d2lx-readouts" }, ...shown.map((one) => one.el)),
-    formula,
-  );
+  const numbers = h("div", { class: "d2lx-readouts" }, ...shown.map((one) => one.el));
+  const results = h("div", {}, stems.el, strip.el, formula);
   const predict = predictFirst({
-    question: "What will the curve say at the query?",
+    question:
+      "From the points, the bandwidth and the kernel: which value will be predicted at the query?",
     label: "Your guess: f(x)",
     min: yLimits[0],
     max: yLimits[1],
     step: step[1],
     answer: () => predicted(read()),
-    covered: [hidden, results],
+    covered: [hidden, numbers, results],
     onchange: () => live.redraw(),
   });
   const hint = h(
@@ -232,30 +232,25 @@ function render({ model, el }) {
     { class: "d2lx-note" },
     "Drag the points and the query, or use the arrow keys (Page Up, Page Down: another point).",
   );
-  const regression = h("div", {}, chart.el, results, hint);
   const words = h("p", { class: "d2lx-formula" });
   const key = h(
     "p",
     { class: "d2lx-note" },
     "Blue: keys, and the Gaussian of their distance. Orange: the query, and softmax(q·k/h²).",
   );
-  const norms = h(
-    "div",
-    {},
-    plane.el,
-    pairs.el,
-    key,
-    h("div", { class: "d2lx-readouts" }, gap.el),
-    words,
-  );
+  const regression = [h("div", {}, chart.el, numbers), h("div", {}, hint, results)];
+  const norms = [
+    h("div", {}, plane.el, h("div", { class: "d2lx-readouts" }, gap.el)),
+    h("div", {}, key, pairs.el, words),
+  ];
   const tools = h("div", { class: "d2lx-tools" }, resetButton(model, names));
   el.append(
-    h(
-      "div",
-      { class: "d2lx-columns" },
-      h("div", {}, view.el, kernel.el, bandwidth.el, query.el, stretch.el, tools, predict.el),
-      h("div", {}, regression, norms),
-    ),
+    view.el,
+    columns({
+      result: [regression[0], norms[0]],
+      controls: [bandwidth.el, query.el, stretch.el, kernel.el, tools, predict.el],
+      more: [regression[1], norms[1]],
+    }),
   );
 
   function drawRegression(state) {
@@ -269,14 +264,12 @@ function render({ model, el }) {
       along.map((x) => [x, kernelPrediction(x, xs, ys, state.bandwidth, state.kernel)]),
     );
     makePoints(xs.length);
+    // Whoever predicts sees and hears where the points are, and not what they weigh.
+    const secret = predict.hidden();
     points.forEach(({ element, mover }, i) => {
-      attr(element, { r: 4 + 5 * Math.sqrt(weights[i]) });
-      mover.place(
-        xs[i],
-        ys[i],
-        `x ${fixed(xs[i])}, y ${fixed(ys[i])}, weight ${fixed(weights[i], 3)}`,
-        xLimits,
-      );
+      attr(element, { r: secret ? 5 : 4 + 5 * Math.sqrt(weights[i]) });
+      const weight = secret ? "" : `, weight ${fixed(weights[i], 3)}`;
+      mover.place(xs[i], ys[i], `x ${fixed(xs[i])}, y ${fixed(ys[i])}${weight}`, xLimits);
     });
     const [at, foot] = [chart.X(state.query), chart.Y(yLimits[0])];
     moveQuery.place(state.query, yLimits[0], `x ${fixed(state.query)}`, xLimits);
@@ -298,10 +291,13 @@ function render({ model, el }) {
     shown[2].set(xs.length > 1 ? leaveOneOutError(xs, ys, state.bandwidth, state.kernel) : NaN);
 
     const heights = xs.map((x) => kernels[state.kernel]((state.query - x) / state.bandwidth));
-    const fraction = `${fixed(dot(heights, ys), 3)} / ${fixed(sum(heights), 3)} = ${fixed(prediction, 3)}`;
+    const fraction = `${short(dot(heights, ys))} / ${short(sum(heights))} = ${fixed(prediction, 3)}`;
+    const f = `f(${fixed(state.query)})`;
     formula.textContent = sum(heights)
-      ? `f(${fixed(state.query)}) = Σ K((x − xᵢ)/h) yᵢ / Σ K((x − xᵢ)/h) = ${fraction}`
-      : `All K((x − xᵢ)/h) are 0 to machine precision; f(${fixed(state.query)}) = ${fixed(prediction, 3)}`;
+      ? `${f} = Σ K((x − xᵢ)/h) yᵢ / Σ K((x − xᵢ)/h) = ${fraction}`
+      : state.kernel === "gaussian"
+        ? `All K((x − xᵢ)/h) are too small to be written as numbers; what is nearest counts alone: ${f} = ${fixed(prediction, 3)}`
+        : `No point lies within one bandwidth of the query: all K((x − xᵢ)/h) are 0, and ${f} has no value.`;
     announce(el, `Prediction ${fixed(prediction)}, entropy ${fixed(entropy(weights))}`);
   }
 
@@ -314,7 +310,7 @@ function render({ model, el }) {
     const ray = (/** @type {number[]} */ [x, y]) =>
       `M${plane.X(0)} ${plane.Y(0)}L${plane.X(x)} ${plane.Y(y)}`;
     rays(keys.length).forEach((line, i) =>
-      attr(line, { d: ray(keys[i]), "stroke-opacity": 0.35 + 0.65 * gaussian[i] }),
+      attr(line, { d: ray(keys[i]), "stroke-width": 1.5 + 6 * gaussian[i] }),
     );
     asked.setAttribute("d", ray(q));
     pairs.limits([0, keys.length + 1], [0, 1.1 * Math.max(...gaussian, ...product)]);
@@ -338,17 +334,19 @@ function render({ model, el }) {
 
   function draw() {
     const state = read();
-    fit(state);
-    attr(query.input, { min: xLimits[0], max: xLimits[1] });
+    if (fit(state)) {
+      predict.range(...yLimits);
+      bandwidth.range(widest(state.xs) / 200, widest(state.xs) * 2);
+    }
+    query.range(...xLimits);
     query.set(state.query);
     const plain = state.view === "regression";
     view.set(plain ? 0 : 1);
     kernel.set(KINDS.indexOf(state.kernel));
     bandwidth.set(state.bandwidth);
     stretch.set(state.stretch);
-    regression.hidden = !plain;
-    kernel.el.hidden = predict.el.hidden = !plain;
-    norms.hidden = stretch.el.hidden = plain;
+    for (const one of [...regression, kernel.el, predict.el]) one.hidden = !plain;
+    for (const one of [...norms, stretch.el]) one.hidden = plain;
     (plain ? drawRegression : drawNorms)(state);
   }
   const live = bind(model, names, draw);
@@ -356,4 +354,17 @@ function render({ model, el }) {
   return live.stop;
 }
 
-export default { render };
+const anywhere = within(-1e9, 1e9);
+
+export default {
+  render,
+  share: {
+    xs: anywhere,
+    ys: anywhere,
+    query: anywhere,
+    bandwidth: (x) => x > 0 && x < 1e9,
+    kernel: oneOf(KINDS),
+    view: oneOf(["regression", "norms"]),
+    stretch: within(0.5, 2),
+  },
+};

@@ -7,12 +7,14 @@ import {
   check,
   choice,
   clamp,
+  columns,
   draggable,
   entropy,
   fixed,
   h,
   heatmap,
   linspace,
+  oneOf,
   plot,
   pool,
   predictFirst,
@@ -26,6 +28,8 @@ import {
   softmax,
   update,
   variance,
+  whole,
+  within,
 } from "./kit/index.js";
 
 const [KEYS, PAIRS, MOST, REACH] = [16, 256, 512, 2.5];
@@ -115,7 +119,7 @@ function render({ model, el }) {
   const numbers = Array.from({ length: KEYS }, (_, i) => String(i + 1));
   let drawn = {};
   // Random numbers are kept until the seed changes or more are needed, products until the width does.
-  function scoresNow({ seed, width, scaled, temperature }) {
+  function scoresNow(/** @type {Record<string, any>} */ { seed, width, scaled, temperature }) {
     if (drawn.seed !== seed || drawn.most < width)
       drawn = { seed, most: width, vectors: normals(seed, 0, 1 + KEYS + 2 * PAIRS, width) };
     if (drawn.width !== width) drawn = { ...drawn, width, ...products(drawn.vectors, width) };
@@ -137,7 +141,7 @@ function render({ model, el }) {
     options: ["scores and softmax", "the score as a field"],
     onchange: (i) => update(model, { view: ["softmax", "field"][i] }),
   });
-  const whole = (x) => String(Math.round(x));
+  const inWhole = (x) => String(Math.round(x));
   const width = slider({
     label: "Width d",
     min: 2,
@@ -145,7 +149,7 @@ function render({ model, el }) {
     step: 1,
     log: true,
     value: start.width,
-    text: whole,
+    text: inWhole,
     oninput: (x) => update(model, { width: Math.round(x) }),
   });
   const scaled = check({ label: "Divide by √d", onchange: change("scaled") });
@@ -164,7 +168,7 @@ function render({ model, el }) {
     max: KEYS,
     step: 1,
     value: start.valid_length,
-    text: whole,
+    text: inWhole,
     oninput: change("valid_length"),
   });
   const score = choice({
@@ -178,13 +182,13 @@ function render({ model, el }) {
 
   const chart = plot({
     label: "Histogram of scores",
-    height: 190,
+    height: 160,
     xLabel: "score a",
     yLabel: "share of pairs",
     onresize,
     pad: 52,
   });
-  const columns = s("path", { fill: "var(--d2lx-blue)" });
+  const shares = s("path", { fill: "var(--d2lx-blue)" });
   const theory = s("path", {
     fill: "none",
     stroke: "var(--d2lx-orange)",
@@ -192,11 +196,11 @@ function render({ model, el }) {
     "stroke-dasharray": "6 3",
   });
   const rug = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5 });
-  chart.data.append(columns, theory, rug);
+  chart.data.append(shares, theory, rug);
   const found = [readout("Variance measured", "variance"), readout("in theory", "theory")];
   const stems = plot({
     label: "Attention weights of the 16 keys",
-    height: 130,
+    height: 110,
     yLabel: "weight α",
     onresize,
     pad: 52,
@@ -226,27 +230,30 @@ function render({ model, el }) {
     {},
     h("div", { class: "d2lx-head" }, "Scores of 256 random pairs"),
     chart.el,
-    h(
-      "p",
-      { class: "d2lx-note" },
-      "Dashed: a normal curve of the variance in theory. Strokes on top: the 16 scores of the query below.",
-    ),
     line(...found),
     h("div", { class: "d2lx-head" }, "Softmax of one query over 16 keys"),
     stems.el,
+  );
+  const rest = h(
+    "div",
+    {},
     h("div", { style: "padding:0 12px 0 52px" }, strip.el),
     line(...shown),
     formula,
     sizes,
+    h(
+      "p",
+      { class: "d2lx-note" },
+      "Dashed: a normal curve of the variance in theory. Strokes on top: the 16 scores of the query below it.",
+    ),
   );
   const predict = predictFirst({
-    question: "How even will the weights be? (16 equal weights: ln 16 = 2.77; one alone: 0)",
-    label: "Your guess: the entropy (nats)",
-    min: 0,
-    max: 2.8,
-    step: 0.05,
-    answer: () => entropy(weightsNow(read())),
-    covered: [results],
+    question:
+      "From the width, the division and the temperature: which variance will the scores have?",
+    label: "Your guess: the variance",
+    ...{ min: 2 ** -6, max: 2 ** 10, step: 0.25, log: true },
+    answer: () => variance(scoresNow(read()).pairs),
+    covered: [results, rest],
     onchange: () => live.redraw(),
   });
 
@@ -306,23 +313,12 @@ function render({ model, el }) {
   );
   const tools = h("div", { class: "d2lx-tools" }, redraw, resetButton(model, names));
   el.append(
-    h(
-      "div",
-      { class: "d2lx-columns" },
-      h(
-        "div",
-        {},
-        view.el,
-        width.el,
-        scaled.el,
-        temperature.el,
-        valid.el,
-        score.el,
-        tools,
-        predict.el,
-      ),
-      h("div", {}, results, field),
-    ),
+    view.el,
+    columns({
+      result: [results, field],
+      controls: [width.el, scaled.el, temperature.el, valid.el, score.el, tools, predict.el],
+      more: [rest],
+    }),
   );
 
   function drawSoftmax(state) {
@@ -341,7 +337,7 @@ function render({ model, el }) {
     const curve = (x) =>
       (wide * Math.exp((-x * x) / expected / 2)) / deviation / Math.sqrt(2 * Math.PI);
     chart.limits([-half, half], [0, 1.2 * Math.max(...counts, curve(0))]);
-    columns.setAttribute(
+    shares.setAttribute(
       "d",
       counts
         .map(
@@ -444,7 +440,7 @@ function render({ model, el }) {
     temperature.set(state.temperature);
     valid.set(state.valid_length);
     score.set(SCORES.indexOf(state.score));
-    for (const one of [results, width.el, scaled.el, temperature.el, valid.el, predict.el])
+    for (const one of [results, rest, width.el, scaled.el, temperature.el, valid.el, predict.el])
       one.hidden = !plain;
     field.hidden = score.el.hidden = plain;
     redraw.hidden = !plain && state.score !== "additive";
@@ -455,4 +451,17 @@ function render({ model, el }) {
   return live.stop;
 }
 
-export default { render };
+export default {
+  render,
+  share: {
+    width: whole(2, MOST),
+    scaled: () => true,
+    temperature: within(0.125, 64),
+    valid_length: whole(0, KEYS),
+    seed: whole(0, 999999),
+    view: oneOf(["softmax", "field"]),
+    score: oneOf(SCORES),
+    query: within(-REACH, REACH),
+    key: within(-REACH, REACH),
+  },
+};

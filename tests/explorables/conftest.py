@@ -41,15 +41,14 @@ def visit(chromium, folder, server) -> Iterator[Callable]:
     troubles: list[str] = []
     pages = []
 
-    def open_page(*bodies, theme="light", width=1280, scheme="file", scripts=True):
+    def open_page(
+        *bodies, theme="light", width=1280, scheme="file", scripts=True, hash="", **options
+    ):
         path = folder / f"{len(list(folder.iterdir()))}.html"
         path.write_text(document(*bodies, theme=theme), encoding="utf-8")
         address = path.as_uri() if scheme == "file" else server + path.name
-        page = chromium.new_page(
-            viewport={"width": width, "height": 900},
-            java_script_enabled=scripts,
-            reduced_motion="reduce",
-        )
+        options = {"viewport": {"width": width, "height": 900}} | options
+        page = chromium.new_page(java_script_enabled=scripts, reduced_motion="reduce", **options)
         pages.append(page)
         page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
         page.on(
@@ -68,7 +67,7 @@ def visit(chromium, folder, server) -> Iterator[Callable]:
                 route.abort()
 
         page.route("**/*", gate)
-        page.goto(address)
+        page.goto(address + hash)
         if scripts:
             page.wait_for_function(
                 "document.querySelectorAll('.d2lx[data-d2lx] > .d2lx').length === "

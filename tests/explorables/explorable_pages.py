@@ -76,6 +76,26 @@ def shown(page, name: str, nth: int = 0) -> float:
     return float(text.replace("Infinity", "inf").replace("NaN", "nan"))
 
 
+# Looks through colours with alpha down to what is painted, and gives their contrast.
+CONTRAST = """(pair) => {
+  const light = (colour) => {
+    const context = document.createElement('canvas').getContext('2d');
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    const part = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map(part);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const [low, high] = pair.map(light).sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}"""
+
+
+def contrast(page, one: str, other: str) -> float:
+    """The contrast of two CSS colours."""
+    return page.evaluate(CONTRAST, [one, other])
+
+
 def live(page, explorable: Explorable) -> None:
     """Start an explorable as anywidget does, on a model that notes in ``sent`` what Python gets."""
     start = """async ([code, state]) => {

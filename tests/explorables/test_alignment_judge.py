@@ -412,3 +412,82 @@ def test_of_equal_weights_the_first_is_linked_as_by_torch(visit):
     page = visit(AlignmentJudge([sentence], [torch.tensor([[0.5, 0.5]])]).to_html())
     assert alignment_links(torch.tensor([[0.5, 0.5]])) == {(0, 0)}
     assert shown(page, "model-precision") == 1
+
+
+def with_end(one):
+    """A sentence with the sign for its end, to which a model may attend."""
+    weights = [[*row[:-1], row[-1] / 2, row[-1] / 2] for row in one["weights"]]
+    return {**one, "source": [*one["source"], "<eos>"], "weights": weights}
+
+
+@pytest.mark.browser
+def test_the_end_of_a_sentence_is_no_word_to_the_baselines(visit):
+    page = visit(AlignmentJudge(SENTENCES).to_html())
+    wanted = [
+        shown(page, f"{row}-{of}") for row in ("diagonal", "uniform") for of in ("error", "all")
+    ]
+    page = visit(AlignmentJudge([with_end(one) for one in SENTENCES]).to_html())
+    found = [
+        shown(page, f"{row}-{of}") for row in ("diagonal", "uniform") for of in ("error", "all")
+    ]
+    assert found == wanted
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("named", [True, False])
+def test_two_models_are_never_pooled(visit, named):
+    # The second model looks at each word's neighbour.
+    other = [
+        {**one, "weights": [row[-1:] + row[:-1] for row in one["weights"]]} for one in SENTENCES
+    ]
+    models = ["first"] * 2 + ["second"] * 2 if named else None
+    matrices = [torch.tensor(one["weights"]) for one in SENTENCES + other]
+    judge = AlignmentJudge(SENTENCES + other, matrices, models=models)
+    page = visit(judge.to_html())
+    for place, (half, name) in enumerate(zip((SENTENCES, other), ("first", "second"), strict=True)):
+        page.get_by_label("Sentence").select_option(index=2 * place)
+        frame(page)
+        links = [alignment_links(torch.tensor(one["weights"])) for one in half]
+        gold = [
+            [{tuple(link) for link in one[kind]} for one in half] for kind in ("sure", "possible")
+        ]
+        wanted = alignment_scores(links, *gold)
+        assert shown(page, "model-all") == pytest.approx(wanted.error_rate)
+        said = page.locator(".d2lx-head").first.inner_text()
+        assert (name if named else f"number {place + 1}") in said
+    assert page.get_by_role("columnheader", name="AER of 2").is_visible()
+
+
+def test_refuses_names_that_do_not_fit():
+    with pytest.raises(ValueError, match="model has 1 entries"):
+        AlignmentJudge(SENTENCES, models=["one"])
+    with pytest.raises(ValueError, match="a name is needed"):
+        AlignmentJudge(SENTENCES, models=[1, 2])
+
+
+@pytest.mark.browser
+def test_curves_are_the_scores_at_every_threshold(visit):
+    page = visit(AlignmentJudge(SENTENCES, rule="threshold", threshold=0.5).to_html())
+    sure, possible = (
+        [{tuple(link) for link in one[kind]} for one in SENTENCES] for kind in ("sure", "possible")
+    )
+    matrices = [torch.tensor(one["weights"], dtype=torch.float64) for one in SENTENCES]
+    steps = [i / 50 for i in range(51)]
+    wanted = [
+        alignment_scores([alignment_links(m, step) for m in matrices], sure, possible)
+        for step in steps
+    ]
+    curves = page.locator(".d2lx-plot path.d2lx-line").evaluate_all(
+        "es => es.map((e) => e.getAttribute('d').split(/[ML]/).slice(1))"
+    )
+    foot, head = 150 - 38, 10
+    for k, curve in enumerate(curves):
+        heights = [(foot - float(point.split()[1])) / (foot - head) for point in curve]
+        truth = [scores[k] for scores in wanted if not math.isnan(scores[k])]
+        assert heights == pytest.approx(truth, abs=1e-3)
+    lowest = min(scores.error_rate for scores in wanted)
+    said = page.get_by_text("Lowest AER").inner_text()
+    assert f"{lowest:.3f} at threshold" in said
+    page.get_by_label("Read links by").select_option(index=0)
+    frame(page)
+    assert not page.get_by_text("Lowest AER").is_visible()

@@ -55,6 +55,9 @@ def test_axe_finds_nothing_in_any_view(visit, theme, width):
     clean("while the reader predicts")
     for guess in page.locator(".d2lx-guess input:visible").all():
         guess.press("ArrowRight")
+    for stage in page.get_by_role("application", name=re.compile("Enter marks one")).all():
+        stage.press("Enter")
+    frame(page)
     for reveal in page.get_by_role("button", name="Reveal").all()[::-1]:
         reveal.click()
     clean("after the guess")
@@ -143,19 +146,35 @@ def test_predict_hides_then_judges_and_reset_restores(visit):
     before = shown(page, "pooled")
     page.get_by_role("button", name="Predict first").click()
     assert not page.locator("[data-name='pooled']").is_visible()
-    guess = page.get_by_role("slider", name="Your guess")
     page.get_by_role("slider", name="How strongly").press("End")
+    guess = page.get_by_role("slider", name="Your guess")
+    assert guess.get_attribute("aria-valuetext") == "no guess yet"
     guess.press("Home")
     frame(page)
     page.get_by_role("button", name="Reveal").click()
     assert page.locator("[data-name='pooled']").is_visible()
-    truth = shown(page, "pooled")
+    # The coffee stands out most: its share of the look is asked.
+    truth = shown(page, "bar-2")
     verdict = page.locator(".d2lx-verdict").inner_text()
-    assert verdict == f"You said 1.00; it is {truth:.2f}: {truth - 1:.2f} apart."
+    assert verdict == f"You said 0.00; it is {truth:.2f}: {truth:.2f} apart."
     page.get_by_role("button", name="Reset").click()
     frame(page)
     assert page.locator(".d2lx-verdict").inner_text() == ""
     assert shown(page, "pooled") == before
+
+
+def test_mixer_shows_matches_and_splits_scores(visit):
+    mixer = CueMixer(strength=2, ask=2, salience=[1, 0, 2, 0, 0])
+    page = visit(mixer.to_html())
+    matches = [row[2] for row in mixer.matches]
+    said = page.locator(".d2lx-thing > span").all_inner_texts()
+    assert said == [f"q·k = {match:.2f}" for match in matches]
+    widths = "es => es.map((e) => parseFloat(e.style.width))"
+    by_query = page.locator(".d2lx-mix .d2lx-by-query").evaluate_all(widths)
+    by_salience = page.locator(".d2lx-mix .d2lx-by-salience").evaluate_all(widths)
+    # The longest score that can be: strength 8, match 1, salience 4.
+    assert by_query == pytest.approx([100 * 2 * match / 12 for match in matches], abs=1e-3)
+    assert by_salience == pytest.approx([100 * s / 12 for s in mixer.salience], abs=1e-3)
 
 
 def test_presets_go_from_uniform_to_selective(visit):
@@ -317,10 +336,3 @@ def test_points_move_by_mouse_and_by_keys(visit):
     page.get_by_role("button", name="Reset").click()
     frame(page)
     assert shown(page, "prediction") == before
-
-
-def test_large_data_is_drawn_on_canvas(visit):
-    xs = [i / 100 for i in range(500)]
-    page = visit(NadarayaWatsonBench(xs, xs, query=2).to_html())
-    assert page.locator("canvas").count() == 1
-    assert page.locator("rect[data-value]").count() == 0

@@ -1,14 +1,17 @@
 // An explorable has two hosts. `live` is what anywidget imports; `start` runs in a page without a
 // kernel, on the state that stands in the page.
 import { h } from "./elements.js";
+import { shared } from "./share.js";
 
 /** @typedef {import("./life.js").Model} Model */
 /**
  * What a module exports. rebuild: traits whose change draws the figure anew, from nothing;
  * those that the reader does not move, and that decide how many controls there are.
+ * share: what a link to the figure holds, each with a check of what others may write there.
  * @typedef {{
  *   render(given: { model: Model, el: HTMLElement }): (() => void) | void,
  *   rebuild?: string[],
+ *   share?: Record<string, (value: any, get: Model["get"]) => boolean>,
  * }} Explorable
  */
 
@@ -75,23 +78,25 @@ export function start(explorable, kind, state) {
   const kept = [...place.childNodes].filter((node) => node.nodeType === Node.COMMENT_NODE);
   /** @type {Record<string, (() => void)[]>} */
   const heard = {};
-  play(
-    explorable,
-    {
-      get: (name) => state[name],
-      set(name, value) {
-        if (state[name] === value) return;
-        state[name] = value;
-        for (const listener of [...(heard[`change:${name}`] ?? [])]) listener();
-      },
-      save_changes() {},
-      on(event, listener) {
-        heard[event] = [...(heard[event] ?? []), listener];
-      },
-      off(event, listener) {
-        heard[event] = (heard[event] ?? []).filter((one) => one !== listener);
-      },
+  /** @type {Model} */
+  const model = {
+    get: (name) => state[name],
+    set(name, value) {
+      if (state[name] === value) return;
+      state[name] = value;
+      for (const listener of [...(heard[`change:${name}`] ?? [])]) listener();
     },
-    (el) => place.replaceChildren(...kept, el),
-  );
+    save_changes() {},
+    on(event, listener) {
+      heard[event] = [...(heard[event] ?? []), listener];
+    },
+    off(event, listener) {
+      heard[event] = (heard[event] ?? []).filter((one) => one !== listener);
+    },
+  };
+  const link = shared(place, kind, explorable.share ?? {}, model);
+  play(explorable, model, (el) => {
+    place.replaceChildren(...kept, el);
+    if (link) el.append(link);
+  });
 }

@@ -10,3 +10,4 @@ export * from "./numbers.js";
 export * from "./plot.js";
 export * from "./predict.js";
 export * from "./reds.js";
+export { oneOf, whole, within } from "./share.js";

@@ -53,6 +53,21 @@ export function begin(el, title) {
 }
 
 /**
+ * The parts of a figure, side by side where there is room: what is moved, and what it moves. On a
+ * phone the result stands first, its controls right below it, and the rest after them; keep result
+ * and controls together lower than a phone is high.
+ * @param {{ result: (Node | string)[], controls: (Node | string)[], more?: (Node | string)[] }} parts
+ */
+export const columns = ({ result, controls, more = [] }) =>
+  h(
+    "div",
+    { class: "d2lx-columns" },
+    h("div", { class: "d2lx-result" }, ...result),
+    h("div", { class: "d2lx-controls" }, ...controls),
+    h("div", { class: "d2lx-more" }, ...more),
+  );
+
+/**
  * Tell screen readers, once the reader pauses: one announcement a figure, whatever has changed.
  * A figure has one text for each part; the last one counts.
  * @param {Element} inside the figure's element, or any in it

@@ -10,22 +10,30 @@ import { fixed } from "./numbers.js";
  * question: the chapter's. label: of the guess. answer(): the true number now. covered: the
  * elements to hide. onchange(): redraw. refresh(): call when the state has changed.
  * @param {{
- *   question: string, label: string, min: number, max: number, step: number, digits?: number,
+ *   question: string, label: string, min: number, max: number, step: number, log?: boolean, digits?: number,
  *   answer: () => number, covered: Element[], onchange: () => void,
  * }} spec
  */
 export function predictFirst(spec) {
-  const { question, label, min, max, step, digits = 2, answer, covered, onchange } = spec;
-  /** @type {number | null} */
-  let guess = null;
-  let hidden = false;
-  const verdict = h("p", { class: "d2lx-verdict" });
-  const range = slider({
+  const {
+    question,
     label,
     min,
     max,
     step,
-    value: (min + max) / 2,
+    log = false,
+    digits = 2,
+    answer,
+    covered,
+    onchange,
+  } = spec;
+  /** @type {number | null} */
+  let guess = null;
+  let hidden = false;
+  const verdict = h("p", { class: "d2lx-verdict" });
+  const middle = log ? Math.sqrt(min * max) : (min + max) / 2;
+  const range = slider({
+    ...{ label, min, max, step, log, value: middle },
     text: (x) => (guess === null ? "no guess yet" : fixed(x, digits)),
     oninput(x) {
       guess = x;
@@ -48,7 +56,7 @@ export function predictFirst(spec) {
     if (hidden) {
       guess = null;
       toggle.disabled = true;
-      range.set((min + max) / 2);
+      range.set(middle);
       tell("The result is hidden. Set your guess, then reveal.");
       range.input.focus();
     } else {
