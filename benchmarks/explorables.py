@@ -31,9 +31,9 @@ MOVES = 100
 ROUNDS = 5
 
 
-def fifty_points() -> NadarayaWatsonBench:
-    """Give the bench as many points as chapter 2 trains on."""
-    xs = [round(i / 10, 2) for i in range(50)]
+def some_points(n: int) -> NadarayaWatsonBench:
+    """Give the bench as many points as chapter 2 trains on, or as it takes."""
+    xs = [round(5 * i / n, 2) for i in range(n)]
     return NadarayaWatsonBench(xs, [round(2 * math.sin(x) + x**0.8, 2) for x in xs])
 
 
@@ -51,7 +51,8 @@ def twelve_sentences() -> AlignmentJudge:
 CASES: dict[str, Callable[[], Explorable]] = {
     "CueMixer, 5 items": CueMixer,
     "NadarayaWatsonBench, 12 points": NadarayaWatsonBench,
-    "NadarayaWatsonBench, 50 points": fifty_points,
+    "NadarayaWatsonBench, 50 points": lambda: some_points(50),
+    "NadarayaWatsonBench, 100 points": lambda: some_points(100),
     "NadarayaWatsonBench, norms": lambda: NadarayaWatsonBench(view="norms"),
     "SaturationLab": SaturationLab,
     "SaturationLab, field": lambda: SaturationLab(view="field", score="additive"),

@@ -14,7 +14,7 @@ class NadarayaWatsonBench(Explorable):
     Each trait can be read, set and observed.
 
     Traits:
-        xs, ys: the data points, lists of n ≤ 300 numbers; ``set_points`` gives both at once.
+        xs, ys: the data points, lists of n ≤ 100 numbers; ``set_points`` gives both at once.
         query: where to predict.
         bandwidth: more than 0.
         kernel: gaussian, boxcar, epanechnikov or triangular.
@@ -32,10 +32,10 @@ class NadarayaWatsonBench(Explorable):
     module = "nadaraya_watson_bench"
 
     # y = 2 sin x + x^0.8 with noise, as in the study notes.
-    xs = Numbers([0.2, 0.6, 0.9, 1.3, 1.8, 2.1, 2.5, 2.9, 3.3, 3.8, 4.3, 4.7], most=300).tag(
+    xs = Numbers([0.2, 0.6, 0.9, 1.3, 1.8, 2.1, 2.5, 2.9, 3.3, 3.8, 4.3, 4.7], most=100).tag(
         sync=True
     )
-    ys = Numbers([0.9, 1.4, 2.9, 2.8, 3.9, 3.2, 3.7, 2.4, 2.5, 1.3, 1.8, 1.1], most=300).tag(
+    ys = Numbers([0.9, 1.4, 2.9, 2.8, 3.9, 3.2, 3.7, 2.4, 2.5, 1.3, 1.8, 1.1], most=100).tag(
         sync=True
     )
     query = Number(2.0).tag(sync=True)

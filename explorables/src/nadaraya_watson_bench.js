@@ -63,8 +63,8 @@ function render({ model, el }) {
   // The axes stay still while points move inside them; Python may set some beyond.
   /** @type {[number, number][]} */
   let [xLimits, yLimits, step] = [
-    [0, 0],
-    [0, 0],
+    [1, 0], // nothing lies between
+    [1, 0],
     [0, 0],
   ];
   const inside = (limits) => (x) => x >= limits[0] && x <= limits[1];

@@ -276,6 +276,11 @@ def test_bench_shows_pytorchs_numbers(visit, points, query, bandwidth, kernel):
     page.close()
 
 
+def test_bench_of_points_in_one_place(visit):
+    page = visit(NadarayaWatsonBench([0, 0], [0, 0], query=0).to_html())
+    assert shown(page, "prediction") == 0
+
+
 @given(st.floats(0, 8), st.lists(st.floats(0, 4), min_size=5, max_size=5), st.integers(0, 2))
 @few
 def test_mixer_shows_pytorchs_numbers(visit, strength, salience, ask):
