@@ -15,7 +15,10 @@ os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler else tells of ea
 
 
 def median_times(
-    functions: dict[str, Callable[[], object]], seconds: float = 1.0, least: int = 11
+    functions: dict[str, Callable[[], object]],
+    seconds: float = 1.0,
+    least: int = 11,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
     """Median time of each function in seconds, over rounds in which each has one turn.
 
@@ -29,9 +32,9 @@ def median_times(
     end = time.perf_counter() + seconds * len(names)
     while len(times[names[0]]) < least or time.perf_counter() < end:
         for name in names:
-            start = time.perf_counter()
+            start = clock()
             functions[name]()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(clock() - start)
         names.append(names.pop(0))
     return {name: statistics.median(times[name]) for name in functions}
 

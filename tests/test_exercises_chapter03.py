@@ -28,6 +28,11 @@ def gaussian_scores(queries, keys, bandwidth):
     return (products - norms / 2) / bandwidth**2
 
 
+def attention(queries, keys, values, valid):
+    scores = queries @ keys.T / math.sqrt(keys.shape[1])
+    return scores.masked_fill(~valid, -math.inf).softmax(dim=-1) @ values
+
+
 CHECKS = {
     chapter03.check_softmax_where: softmax_where,
     chapter03.check_additive_score: additive_score,
@@ -36,6 +41,8 @@ CHECKS = {
     chapter03.check_gaussian_scores: gaussian_scores,
     chapter03.check_slope: 2.02,
     chapter03.check_size_among_equals: lambda n: math.sqrt(n - 1) / n,
+    chapter03.check_repaired: lambda *tensors: attention(*tensors),
+    chapter03.check_leak: "B",
 }
 by_name = {"ids": lambda check: getattr(check, "__name__", None)}
 
@@ -256,6 +263,45 @@ def test_size_among_equals_is_the_size_of_the_jacobian():
         weights = torch.full((n,), 1 / n)
         size = (torch.diag(weights) - torch.outer(weights, weights)).norm().item()
         assert math.sqrt(n - 1) / n == pytest.approx(size, abs=1e-6)
+
+
+def broken(scale=False, axis=False, mask=False):
+    """The listing of the workshop, with those of its three mistakes that are still in."""
+
+    def attend(queries, keys, values, valid):
+        scores = queries @ keys.T / math.sqrt(len(keys) if scale else keys.shape[1])
+        if not mask:
+            scores = scores.masked_fill(~valid, -math.inf)
+        return (scores.softmax(dim=0 if axis else 1) * valid) @ values
+
+    return attend
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (broken(scale=True, axis=True, mask=True), "All three"),
+        (broken(axis=True, mask=True), "The scale is right now"),
+        (broken(scale=True, mask=True), "The axis is right now"),
+        (broken(scale=True, axis=True), "The mask is right now"),
+        (broken(mask=True), "One is left: what happens to the sum"),
+        (broken(axis=True), "The mask is right now"),
+        (broken(scale=True), "One is left: by which number"),
+        (lambda q, k, v, valid: attention(q, k, v, torch.ones_like(valid)), "mask is gone"),
+        (lambda *tensors: attention(*tensors) + 1, "six lines"),
+        (lambda q, k, v, valid: attention(q, k, v, valid)[0], "shape"),
+    ],
+)
+def test_repaired_names_the_mistakes_that_are_left(answer, hint):
+    assert_hint(chapter03.check_repaired(answer), hint)
+
+
+@pytest.mark.parametrize(
+    ("letter", "hint"),
+    [("A", "minus infinity"), ("c", "nothing leaks"), ("D", "one letter"), (2, "one letter")],
+)
+def test_leak_explains_why_the_others_hold(letter, hint):
+    assert_hint(chapter03.check_leak(letter), hint)
 
 
 def assert_hint(verdict, hint):

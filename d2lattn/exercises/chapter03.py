@@ -38,7 +38,7 @@ def _agrees(found: Tensor, wanted: Tensor) -> bool:
     return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
-@check("3.1")
+@check("3.2")
 def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> str:
     """Softmax over the keys where a boolean mask is true; zeros where it is true nowhere."""
     generator = torch.Generator().manual_seed(31)
@@ -89,7 +89,7 @@ def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> st
     return "masked keys get 0, rows sum to 1, and a row with nothing valid is empty."
 
 
-@check("3.2")
+@check("3.1")
 def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
     """The additive score w_v^T tanh(W_q q + W_k k) of one query with several keys."""
     generator = torch.Generator().manual_seed(32)
@@ -146,7 +146,7 @@ def check_divisor(divisor: float) -> str:
     return "the variance of q·k is 25 · 2² · 3² = 900, and its root is 30."
 
 
-@check("3.4")
+@check("3.7")
 def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor]) -> str:
     """The Jacobian of the softmax times a gradient, row by row."""
     generator = torch.Generator().manual_seed(34)
@@ -181,7 +181,7 @@ def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor])
     return "K numbers in, K numbers out, and no K × K matrix between."
 
 
-@check("3.5")
+@check("3.4")
 def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Tensor]) -> str:
     """The Gaussian score −‖q − k‖² / 2b² of every query with every key."""
     generator = torch.Generator().manual_seed(35)
@@ -226,7 +226,7 @@ def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Ten
     return "the same scores, by a matrix product."
 
 
-@check("3.6")
+@check("3.8")
 def check_slope(measured_slope: float) -> str:
     """The growth of the variance of q·k over d for entries that share a component."""
     found = number(measured_slope, "the slope")
@@ -247,7 +247,7 @@ def check_slope(measured_slope: float) -> str:
     return "close to 2: the shared parts add up in step, so such vectors need a division by d."
 
 
-@check("3.7")
+@check("3.9")
 def check_size_among_equals(size_among_equals: Callable[[int], float]) -> str:
     """The size of the softmax Jacobian when n keys have the weight 1/n each."""
     counts = (1, 2, 3, 16, 100)
@@ -277,3 +277,69 @@ def check_size_among_equals(size_among_equals: Callable[[int], float]) -> str:
                 "Compare with what the lab shows."
             )
     return "√(n - 1) / n, which is largest where two keys compete."
+
+
+def _attention(
+    scale: str = "width", softmax: int = -1, before: bool = True
+) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
+    """Attention over (n, d), (m, d), (m, v) and a mask (m,), right or with a mistake of 3.5."""
+
+    def attend(queries: Tensor, keys: Tensor, values: Tensor, valid: Tensor) -> Tensor:
+        divisor = {"width": keys.shape[1], "keys": keys.shape[0]}[scale]
+        scores = queries @ keys.T / math.sqrt(divisor)  # (n, d) x (d, m) -> (n, m)
+        if before:
+            scores = scores.masked_fill(~valid, -math.inf)
+        return (scores.softmax(dim=softmax) * valid) @ values  # (n, m) x (m, v) -> (n, v)
+
+    return attend
+
+
+@check("3.5")
+def check_repaired(attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
+    """Masked scaled dot-product attention, from a listing with three mistakes."""
+    generator = torch.Generator().manual_seed(39)
+    queries, keys, values = (
+        torch.randn(rows, width, generator=generator) for rows, width in ((4, 9), (6, 9), (6, 2))
+    )
+    valid = torch.tensor([True, True, False, True, True, False])
+    tensors = queries, keys, values, valid
+    wanted = _attention()(*tensors)
+    found = tensor_like(call(attention, *tensors), wanted, "your output")
+
+    if found.isnan().any():
+        raise Differs(
+            "The mask is right now. But a softmax along the queries meets a column of nothing but "
+            "minus infinity, and divides 0 by 0. Along which axis should weights sum to 1?"
+        )
+    left = {  # how many of the three are still in: the count, and what to look at next
+        ("keys", 0, False): "All three mistakes are still in.",
+        ("width", 0, False): "The scale is right now. Along which axis should weights sum to 1?",
+        ("keys", -1, False): "The axis is right now. By which number does the formula divide?",
+        ("width", -1, False): "One is left: what happens to the sum of a row that is masked so?",
+        ("keys", -1, True): "One is left: by which number does the formula divide?",
+    }
+    for (scale, softmax, before), hint in left.items():
+        if _agrees(found, _attention(scale, softmax, before)(*tensors)):
+            raise Differs(hint)
+    unmasked = _attention()(queries, keys, values, torch.ones(6, dtype=torch.bool))
+    if _agrees(found, unmasked):
+        raise Differs("The mask is gone: the padding counts again.")
+    same(found, wanted, "Compare with the walk's six lines.", "your output")
+    return "the scale is the width's, the softmax runs along the keys, the mask comes before it."
+
+
+@check("3.6")
+def check_leak(letter: str) -> str:
+    """Which of three ways to mask lets padding through."""
+    if not isinstance(letter, str) or letter.strip().upper() not in ("A", "B", "C"):
+        raise Differs('Answer with one letter: "A", "B" or "C".')
+    hints = {
+        "A": "A fills with minus infinity before the softmax, and its exponential is 0.",
+        "C": "C sets the exponentials of padding to 0 and divides by the sum of the others: clumsy "
+        "(large scores overflow), but nothing leaks.",
+    }
+    if letter.strip().upper() in hints:
+        raise Differs(
+            hints[letter.strip().upper()] + " Change a padded value, and see which output moves."
+        )
+    return "B multiplies scores by 0, and exp(0) is 1: its padding still counts."

@@ -1,0 +1,186 @@
+"""Chapter 3's experiment: find a value by a key that is written in another language.
+
+Each example has eight keys of 16 entries and a number as the value of each. The query is one of
+the keys, turned by a matrix that nobody tells the network, with noise added; the answer is that
+key's value. Several networks train side by side along a leading axis S, each with its own start.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+NUM_NETWORKS, NUM_KEYS, NUM_ENTRIES = 5, 8, 16
+RATES = (0.003, 0.01, 0.03)
+
+Score = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+
+
+class Parameters(NamedTuple):
+    """What a score learns; a score without hidden units leaves the last two alone."""
+
+    W_q: Tensor
+    W_k: Tensor
+    w_v: Tensor
+    bias: Tensor
+
+
+class Examples(NamedTuple):
+    """Queries (S, B, 1, 16), keys (S, B, 8, 16), values (S, B, 8), answers (S, B, 1)."""
+
+    queries: Tensor
+    keys: Tensor
+    values: Tensor
+    answers: Tensor
+
+
+class Learned(NamedTuple):
+    """What training gave: errors at the end (S,), and on the way (T, S); the rate it took."""
+
+    validation: Tensor
+    test: Tensor
+    parameters: Parameters
+    rate: float
+
+
+# Each score takes projected queries (S, B, Q, D) and keys (S, B, K, D), then w_v and the bias,
+# (S, D) each, and gives (S, B, Q, K).
+
+
+def dot(q: Tensor, k: Tensor, w_v: Tensor, bias: Tensor) -> Tensor:
+    """Score by q^T k."""
+    return q @ k.transpose(-2, -1)  # (S, B, Q, D) x (S, B, D, K) -> (S, B, Q, K)
+
+
+def scaled_dot(q: Tensor, k: Tensor, w_v: Tensor, bias: Tensor) -> Tensor:
+    """Score by q^T k / sqrt(D)."""
+    return dot(q, k, w_v, bias) / math.sqrt(q.shape[-1])
+
+
+def gaussian(q: Tensor, k: Tensor, w_v: Tensor, bias: Tensor) -> Tensor:
+    """Score by -||q - k||^2 / 2, up to the query's norm, which a softmax does not see."""
+    norms = k.square().sum(dim=-1).unsqueeze(-2)  # (S, B, K, D) -> (S, B, 1, K)
+    return dot(q, k, w_v, bias) - norms / 2
+
+
+def scaled_gaussian(q: Tensor, k: Tensor, w_v: Tensor, bias: Tensor) -> Tensor:
+    """Score by -||q - k||^2 / (2 sqrt(D)), up to the query's norm."""
+    return gaussian(q, k, w_v, bias) / math.sqrt(q.shape[-1])
+
+
+def additive(q: Tensor, k: Tensor, w_v: Tensor, bias: Tensor) -> Tensor:
+    """Score by w_v^T tanh(q + k), without a bias."""
+    return additive_with_bias(q, k, w_v, torch.zeros_like(bias))
+
+
+def additive_with_bias(q: Tensor, k: Tensor, w_v: Tensor, bias: Tensor) -> Tensor:
+    """Score by w_v^T tanh(q + k + b)."""
+    q = (q + bias[:, None, None]).unsqueeze(3)  # (S, 1, 1, D) + (S, B, Q, D) -> (S, B, Q, 1, D)
+    features = torch.tanh(q + k.unsqueeze(2))  # + (S, B, 1, K, D) -> (S, B, Q, K, D)
+    return torch.einsum("sbqkd,sd->sbqk", features, w_v)
+
+
+def draw(batch: int, generator: torch.Generator) -> Examples:
+    """Draw fresh examples for every network; the language stays the same.
+
+    >>> draw(3, torch.Generator().manual_seed(0)).queries.shape
+    torch.Size([5, 3, 1, 16])
+    """
+    language = torch.randn(16, 16, generator=torch.Generator().manual_seed(9))
+    turn = torch.linalg.qr(language).Q  # (16, 16), orthogonal
+    keys = torch.randn(NUM_NETWORKS, batch, NUM_KEYS, NUM_ENTRIES, generator=generator)
+    values = torch.randn(NUM_NETWORKS, batch, NUM_KEYS, generator=generator)
+    noise = torch.randn(NUM_NETWORKS, batch, 1, NUM_ENTRIES, generator=generator)
+    # Attention does not see places, so the key that is asked for may as well stand at place 0.
+    queries = keys[:, :, :1] @ turn + noise / 2  # (S, B, 1, 16) x (16, 16)
+    return Examples(queries, keys, values, values[:, :, :1])
+
+
+def start(num_networks: int, inputs: int, width: int) -> Parameters:
+    """Random projections that keep the variance of entries; a w_v and a bias of that order."""
+    generator = torch.Generator().manual_seed(8)
+    W_q, W_k = torch.randn(2, num_networks, inputs, width, generator=generator) / math.sqrt(inputs)
+    w_v = torch.randn(num_networks, width, generator=generator) / math.sqrt(width)
+    bias = torch.randn(num_networks, width, generator=generator) / math.sqrt(inputs)
+    return Parameters(*(tensor.requires_grad_() for tensor in (W_q, W_k, w_v, bias)))
+
+
+def attend(
+    score: Score,
+    parameters: Parameters,
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    allowed: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Project, score, normalise and sum.
+
+    Args:
+        score: one of this module's scores.
+        parameters: from `start`.
+        queries: shape (S, B, Q, inputs).
+        keys: shape (S, B, K, inputs).
+        values: one number a key, shape (S, B, K).
+        allowed: booleans that broadcast to (S, B, Q, K), true where a query may look.
+
+    Returns:
+        Answers of shape (S, B, Q) and weights of shape (S, B, Q, K).
+    """
+    q = torch.einsum("sbqi,sid->sbqd", queries, parameters.W_q)
+    k = torch.einsum("sbki,sid->sbkd", keys, parameters.W_k)
+    scores = score(q, k, parameters.w_v, parameters.bias)
+    if allowed is not None:
+        scores = scores.masked_fill(~allowed, -math.inf)
+    weights = scores.softmax(dim=-1)
+    return (weights @ values.unsqueeze(-1)).squeeze(-1), weights  # (S, B, Q, K) x (S, B, K, 1)
+
+
+def error(answers: Tensor, wanted: Tensor) -> Tensor:
+    """Mean squared error of each network: (S, B, Q) twice -> (S,)."""
+    return (answers - wanted).square().mean(dim=(1, 2))
+
+
+def unseen(purpose: str) -> Examples:
+    """Draw 1,000 examples a network for choosing a rate ("validation") or for reporting ("test").
+
+    >>> examples = unseen("test")
+    >>> average = examples.values.mean(dim=-1, keepdim=True)
+    >>> print(f"{error(average, examples.answers).mean():.1f}")  # in expectation 7/8
+    0.9
+    """
+    seed = {"validation": 10, "test": 14}[purpose]
+    return draw(1000, torch.Generator().manual_seed(seed))
+
+
+def learn(score: Score, width: int, rate: float, num_steps: int = 200, every: int = 20) -> Learned:
+    """Train by Adam on 64 fresh examples a step, and measure on unseen ones now and then."""
+    validation, test = unseen("validation"), unseen("test")
+    generator = torch.Generator().manual_seed(11)
+    parameters = start(NUM_NETWORKS, NUM_ENTRIES, width)
+    optimizer = torch.optim.Adam(parameters, lr=rate)
+
+    @torch.no_grad()
+    def measured(part: Examples) -> Tensor:
+        return error(attend(score, parameters, *part[:3])[0], part.answers)
+
+    on_the_way = [measured(test)]
+    for step in range(1, num_steps + 1):
+        *seen, wanted = draw(64, generator)
+        loss = error(attend(score, parameters, *seen)[0], wanted).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step % every == 0:
+            on_the_way.append(measured(test))
+    return Learned(measured(validation), torch.stack(on_the_way), parameters, rate)
+
+
+def best(score: Score, width: int, rates: Sequence[float] = RATES, **options: int) -> Learned:
+    """Train at each rate; keep the one with the lowest error at the end, on validation examples.
+
+    So no score loses by a badly chosen step, and no error that is reported has chosen it.
+    """
+    runs = [learn(score, width, rate, **options) for rate in rates]
+    return min(runs, key=lambda run: run.validation.mean().item())
