@@ -208,11 +208,12 @@ def test_keys_are_projected_once_a_sentence():
     assert len(calls) == 2
 
 
+@pytest.mark.parametrize("lengths", [None, torch.tensor([6, 2, 4])], ids=["full", "padded"])
 @every_model
-def test_select_state_is_the_state_of_those_rows(decoder, bidirectional, num_layers):
+def test_select_state_is_the_state_of_those_rows(decoder, bidirectional, num_layers, lengths):
     model = build(decoder, bidirectional=bidirectional, num_layers=num_layers)
     source, target = tokens(3, 6, high=SOURCE_VOCAB), tokens(3, 2, high=TARGET_VOCAB)
-    lengths, rows = torch.tensor([6, 2, 4]), torch.tensor([2, 0, 0, 1])
+    rows = torch.tensor([2, 0, 0, 1])
     state = model.decoder.init_state(model.encoder(source, lengths), lengths)
     _, state = model.decoder(target, state)
     after, _ = model.decoder(target, state)
