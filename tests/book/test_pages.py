@@ -127,6 +127,21 @@ def test_search_finds_a_term(visit, scheme):
     assert seen.page.query_selector("#search-results li") is None
 
 
+def test_code_and_its_shape_comments_fit_the_column(visit, pages):
+    page = visit("index.html").page
+    base = page.url.removesuffix("index.html")
+    scrolling = []
+    for name in pages:
+        if name.startswith("chapters/"):
+            page.goto(base + name, wait_until="domcontentloaded")
+            scrolling += page.evaluate(
+                """() => [...document.querySelectorAll("article .cell_input pre")]
+                    .filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1)
+                    .map(e => `${location.pathname}: ${e.textContent.slice(0, 80)}`)"""
+            )
+    assert scrolling == []
+
+
 @pytest.mark.parametrize("width", [1280, 360])
 def test_a_page_has_one_search_box(visit, width):
     buttons = visit("index.html", width=width).page.locator(".search-button__button")
