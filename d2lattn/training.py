@@ -114,9 +114,9 @@ def train(
     ...     num_epochs=9,
     ...     batch_loss=lambda model, batch: ((model(batch) - 3).square().mean(), len(batch)),
     ...     learning_rate=0.1,
-    ...     after_epoch=lambda history: history.loss[-1] <= 0.1,
+    ...     after_epoch=lambda history: history.loss[-1] <= 0.01,
     ... )
-    >>> 1 < len(history.loss) < 9, history.loss[-1] <= 0.1 < history.loss[0]
+    >>> 1 < len(history.loss) < 9, history.loss[-1] <= 0.01 < history.loss[0]
     (True, True)
 
     Args:
