@@ -72,7 +72,7 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
     Returns:
         Scores of shape (B, Q, K) or (B, H, Q, K).
 
-    Source: Bahdanau et al. 2014, appendix A.1.2; d2l.ai section 11.3.4.
+    Source: Bahdanau et al. 2015, appendix A.1.2; d2l.ai section 11.3.4.
     """
     # tanh in place: of the four-axis features, one tensor exists, the one that autograd keeps.
     features = queries.unsqueeze(-2) + keys.unsqueeze(-3)  # (B, Q, 1, h) + (B, 1, K, h)
@@ -101,7 +101,7 @@ class AdditiveAttention(Attends, nn.Module):
         num_hiddens: h, how many features a query and a key have in common.
         dropout: the share of weights that training sets to zero.
 
-    Source: Bahdanau et al. 2014, appendix A.1.2; d2l.ai section 11.3.4; the notes' listing 10.3.2.
+    Source: Bahdanau et al. 2015, appendix A.1.2; d2l.ai section 11.3.4; the notes' listing 10.3.2.
     """
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float) -> None:

@@ -91,7 +91,7 @@ class Seq2SeqEncoder(Encoder):
         dropout: the share of embedded entries, and of entries between layers, set to zero.
         bidirectional: read from the end, too.
 
-    Source: Bahdanau et al. 2014, section 3.2; d2l.ai section 10.7.
+    Source: Bahdanau et al. 2015, section 3.2; d2l.ai section 10.7.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
         bridge: start from the encoder's last state, as the notes do. Without it the decoder starts
             from zeros, and what it knows of the source it has from attention alone.
 
-    Source: Bahdanau et al. 2014, section 3.1; d2l.ai section 11.4; the notes' listing 10.4.2.
+    Source: Bahdanau et al. 2015, section 3.1; d2l.ai section 11.4; the notes' listing 10.4.2.
     """
 
     def __init__(
