@@ -83,3 +83,15 @@ def test_the_page_of_real_sentences_can_be_written(tmp_path):
     assert "nrefs:var|case:mixed|eff:no|tok:none" in page
     assert "none of which is in training" in page
     assert str(TATOEBA) not in page
+
+
+@pytest.mark.slow
+def test_the_page_of_one_vector_can_be_written(tmp_path):
+    script, output = SCRIPT.with_name("one_vector.py"), tmp_path / "page.md"
+    command = [sys.executable, script, "--pairs", "100", "--epochs", "1", "--threads", "1"]
+    subprocess.run([*command, "--output", output], check=True, timeout=300)
+    page = output.read_text(encoding="utf-8")
+    stored = (ROOT / "reference" / "benchmarks" / "one-vector.md").read_text(encoding="utf-8")
+    kinds = [[line.split("|")[1:3] for line in text.splitlines()] for text in (page, stored)]
+    assert kinds[0] == kinds[1]  # the stored table has the rows that the script makes
+    assert "nan" not in page
