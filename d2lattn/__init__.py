@@ -16,6 +16,7 @@ except ModuleNotFoundError:
 
 from d2lattn.decoding import Hypothesis, beam_search, greedy_decode, teacher_forced_attention
 from d2lattn.drawings import show_drawing
+from d2lattn.hiding import hide_each_state
 from d2lattn.kernels import (
     KERNELS,
     NWKernelRegression,

@@ -21,6 +21,7 @@ QUERIES = torch.tensor([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
 
 LEARNED: dict[str, list[list[float]]] = {
     "4 learned": [[0.99, 0.00, 0.00], [0.00, 0.01, 0.98], [0.00, 1.00, 0.00]],
+    "4b one way": [[0.32, 0.02, 0.57], [0.02, 0.02, 0.82], [0.00, 0.88, 0.01]],
 }
 """What trained models gave, by the label of their row; the chapter that trains one checks it."""
 
@@ -65,18 +66,19 @@ def rows() -> dict[str, Tensor]:
     return found | {label: torch.tensor(weights) for label, weights in LEARNED.items()}
 
 
-def show(upto: int) -> None:
+def show(upto: int | str) -> None:
     """Draw the strip: a panel a French word, a row for each chapter so far, a column a key.
 
     Args:
-        upto: the last chapter whose rows are drawn.
+        upto: the last chapter whose rows are drawn, such as 4 or "4b".
 
     Raises:
         ValueError: there is no row for that chapter yet.
     """
     found = rows()
-    labels = [label for label in found if int(label.split()[0].rstrip("b")) <= upto]
-    if not any(label.startswith(str(upto)) for label in labels):
+    chapters = {label: label.split()[0] for label in found}  # "4" comes before "4b"
+    labels = [label for label in found if chapters[label] <= str(upto)]
+    if str(upto) not in chapters.values():
         raise ValueError(f"upto is {upto}; there are rows for {', '.join(found)}")
     panels = torch.stack([found[label] for label in labels], dim=1)  # (Q, R, K): one a French word
     show_heatmaps(

@@ -41,6 +41,18 @@ def valid_places(targets, valid_lens):
     return torch.arange(targets.shape[1]) < valid_lens.unsqueeze(1)
 
 
+def links_of(weights):
+    words = weights[:-1, :-1]  # (T, S)
+    return {(look, row) for row, look in enumerate(words.argmax(dim=1).tolist())}
+
+
+def hidden_weights(scores, valid_len, hidden):
+    seen = torch.arange(len(scores)) < valid_len
+    seen[hidden] = False
+    weights = scores.masked_fill(~seen, -math.inf).softmax(dim=0)
+    return weights.nan_to_num(0.0)
+
+
 def sentence(target_length, source_length, sure_sources):
     """A pair whose target words all link to the same source words, surely."""
     sure = frozenset((i, t) for i in sure_sources for t in range(target_length))
@@ -58,6 +70,10 @@ CHECKS = {
     chapter04.check_masked_loss: (masked_loss,),
     chapter04.check_projections: ((30, 840),),
     chapter04.check_threshold: (0.4, PAIRS, MATRICES),
+    chapter04.check_links: (links_of,),
+    chapter04.check_evidence: ("A", "C"),
+    chapter04.check_hidden_weights: (hidden_weights,),
+    chapter04.check_audit: (True, False, False),
 }
 by_name = {"ids": lambda check: getattr(check, "__name__", None)}
 
@@ -513,3 +529,125 @@ def test_matrices_may_be_nested_lists_or_carry_a_gradient():
 def assert_hint(verdict, hint):
     assert not verdict
     assert hint in verdict.sentence, verdict.sentence
+
+
+def enumerated(looks, first=0):
+    return {(look, row) for row, look in enumerate(looks.tolist(), start=first)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (lambda w: enumerated(w[:, :-1].argmax(dim=1)), "which is no French word"),
+        (lambda w: enumerated(w[:-1].argmax(dim=1)), "before* you look"),
+        (lambda w: enumerated(w.argmax(dim=1)), "before* you look"),
+        (
+            lambda w: {x for x in enumerated(w[:-1].argmax(dim=1)) if x[0] < w.shape[1] - 1},
+            "before* you look",
+        ),
+        (lambda w: enumerated(w[:, :-1].argmax(dim=1), -1), "one row too early"),
+        (lambda w: enumerated(w.argmax(dim=1), -1), "one row too early"),
+        (
+            lambda w: {x for x in enumerated(w[:, :-1].argmax(dim=1), -1) if x[1] >= 0},
+            "one row too early",
+        ),
+        (lambda w: enumerated(w.argmax(dim=0)), "along a row"),
+        (lambda w: enumerated(w.argmax(dim=0), -1), "largest weight of each column"),
+        (lambda w: {(b, a) for a, b in links_of(w)}, "(English place, French place)"),
+        (lambda w: set(), "you have nothing too much"),
+        (lambda w: sorted(links_of(w)), "set of links is needed"),
+        (lambda w: links_of(w.mul_(2)), "argument number 1"),
+    ],
+)
+def test_links_names_the_mistake(answer, hint):
+    assert_hint(chapter04.check_links(answer), hint)
+
+
+def test_links_agree_with_the_package():
+    assert chapter04.check_links(lambda w: d2l.alignment_links(w[:-1, :-1]))
+
+
+@pytest.mark.parametrize(
+    ("plausible", "faithful", "hint"),
+    [
+        ("AB", "C", "BLEU judges the translation"),
+        ("AC", "C", "no person's links"),
+        ("ad", "C", "A row can be sharp"),
+        ("AE", "C", "picked ten pictures"),
+        ("A", "AC", "Did anybody ask the model"),
+        ("A", "B", "read *something* right"),
+        ("A", "CD", "survived a weight of 0.99"),
+        ("A", "E", "weakest kind of plausible"),
+        ("", "C", "does speak for plausible"),
+        ("A", "", "does speak for faithful"),
+        ("F", "C", "'F' is none of them"),
+        (1, "C", "this is int"),
+    ],
+)
+def test_evidence_names_the_mistake(plausible, faithful, hint):
+    assert_hint(chapter04.check_evidence(plausible, faithful), hint)
+
+
+def hidden_by(weigh):
+    def answer(scores, valid_len, hidden):
+        valid = torch.arange(len(scores)) < valid_len
+        seen = valid.clone()
+        seen[hidden] = False
+        return weigh(scores, valid, seen)
+
+    return answer
+
+
+def softmax_where(scores, seen):
+    return scores.masked_fill(~seen, -math.inf).softmax(dim=0)
+
+
+@pytest.mark.parametrize(
+    ("weigh", "hint"),
+    [
+        (lambda s, valid, seen: softmax_where(s, valid) * seen, "hide the *score*"),
+        (lambda s, valid, seen: s.softmax(dim=0) * seen, "hide the *score*"),
+        (lambda s, valid, seen: (s * seen).softmax(dim=0), "exp(0) = 1"),
+        (lambda s, valid, seen: softmax_where(s, seen | ~valid), "The padding takes part"),
+        (lambda s, valid, seen: softmax_where(s, valid), "hidden places still take part"),
+        (lambda s, valid, seen: softmax_where(s, valid & ~seen), "the other way round"),
+        (lambda s, valid, seen: softmax_where(s, seen), "your weights are nan"),
+        (lambda s, valid, seen: s.masked_fill(~seen, -1e9).softmax(dim=0), "minus infinity"),
+        (lambda s, valid, seen: softmax_where(s, seen)[:3], "shape (3,)"),
+        (
+            lambda s, valid, seen: softmax_where(s, seen).nan_to_num(1 / 6),
+            "nothing is read",
+        ),
+    ],
+)
+def test_hidden_weights_names_the_mistake(weigh, hint):
+    assert_hint(chapter04.check_hidden_weights(hidden_by(weigh)), hint)
+
+
+def test_other_right_hidden_weights_pass():
+    def by_sum(scores, valid_len, hidden):
+        seen = (torch.arange(len(scores)) < valid_len).float()
+        for place in hidden:
+            seen[place] = 0
+        if not seen.any():
+            return torch.zeros(len(scores))
+        top = scores[seen.bool()].max()
+        powers = (scores - top).clamp(max=0).exp() * seen
+        return powers / powers.sum()
+
+    verdict = chapter04.check_hidden_weights(by_sum)
+    assert verdict, verdict
+
+
+@pytest.mark.parametrize(
+    ("claims", "hint"),
+    [
+        ((False, False, False), "X's error rate beside the diagonal's"),
+        ((True, True, False), "shift_links"),
+        ((True, False, True), "worst one to lose"),
+        ((True, "no", False), "True or False for the second"),
+        ((1, False, False), "True or False for the first"),
+    ],
+)
+def test_audit_names_the_mistake(claims, hint):
+    assert_hint(chapter04.check_audit(*claims), hint)

@@ -48,13 +48,16 @@ def test_width_saturates_and_scaling_takes_it_back():
 def test_every_row_shares_out_1():
     for label, weights in thread.rows().items():
         assert weights.shape == (3, 3), label
-        assert torch.allclose(weights.sum(dim=1), torch.ones(3), atol=0.02), label
+        # A trained model's rows are cut out of a longer sentence, which keeps a little.
+        missing = 0.15 if label in thread.LEARNED else 1e-6
+        assert (weights.sum(dim=1) > 1 - missing).all(), label
+        assert (weights.sum(dim=1) < 1 + 1e-6).all(), label
 
 
 def test_the_strip_grows_by_chapter():
     import matplotlib.pyplot as plt
 
-    for upto, count in ((1, 1), (2, 2), (3, 4)):
+    for upto, count in ((1, 1), (2, 2), (3, 4), (4, 5), ("4b", 6)):
         thread.show(upto)
         panels = plt.gcf().axes[:3]
         assert [panel.get_title() for panel in panels] == list(thread.FRENCH)

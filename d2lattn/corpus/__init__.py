@@ -14,12 +14,17 @@ __all__ = [
     "download_tatoeba",
     "generate",
     "load_corpus",
+    "load_looks",
     "read_tatoeba",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Give the Tatoeba functions when asked for: they load what only a download needs."""
+    """Give what few need when it is asked for: a download's functions, and stored looks."""
+    if name == "load_looks":
+        from d2lattn.corpus.looks import load_looks
+
+        return load_looks
     if name in ("download_tatoeba", "read_tatoeba"):
         from d2lattn.corpus import tatoeba
 

@@ -27,7 +27,7 @@ POSSIBLE = SURE | {(2, 3), (3, 2), (4, 4), (5, 5)}
 FOUND = frozenset({(0, 0), (1, 1), (2, 2), (3, 3), (2, 3), (4, 4), (5, 0), (0, 4)})
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
-"""The thresholds of exercise 4.5: 0.05, 0.10, …, 0.95."""
+"""The thresholds of exercise 4.9: 0.05, 0.10, …, 0.95."""
 
 
 def _agrees(found: Tensor, wanted: Tensor) -> bool:
@@ -370,7 +370,7 @@ def _lowest(rates: Tensor) -> list[int]:
     return (rates <= rates.min() + 1e-9).nonzero().flatten().tolist()
 
 
-@check("4.5")
+@check("4.9")
 def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Tensor]) -> str:
     """The threshold of lowest error rate over all pairs, when weights from it on are links."""
     found = number(answer, "the threshold")
@@ -414,3 +414,201 @@ def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Ten
     elif _lowest(rates_of_pairs[:, 0]) == [here]:
         reason += " Yours is best for the first sentence; all pairs count."
     raise Differs(f"At {found:.2f} the error rate over all pairs is {rates[here]:.3f}. {reason}")
+
+
+def _links(row_of: int, look_at: Tensor, num_rows: int) -> set[Link]:
+    """Links of the first rows, moved by some rows; `look_at` gives each row's column."""
+    return {(look, row + row_of) for row, look in enumerate(look_at.tolist()[:num_rows])}
+
+
+@check("4.5")
+def check_links(links_of: Callable[[Tensor], AbstractSet[Link]]) -> str:
+    """Links read off the weights of all steps, (T + 1, S + 1): <eos> on neither side is a word."""
+    generator = torch.Generator().manual_seed(45)
+    for target_length, source_length in ((5, 6), (3, 7), (6, 3)):
+        shape = target_length + 1, source_length + 1
+        weights = (3 * torch.randn(*shape, generator=generator)).softmax(dim=1)
+        weights[1] = torch.full((shape[1],), 0.1 / source_length)
+        weights[1, -1] = 0.9  # this step looks at <eos>, and at a word next
+        weights[1, 1] += 0.01
+        case = f"with {target_length} French and {source_length} English words"
+        found = call(links_of, weights, case=case)
+        if not isinstance(found, AbstractSet):
+            raise Differs(f"a set of links is needed; this is {type(found).__name__}.")
+        right = _links(0, weights[:, :-1].argmax(dim=1), target_length)
+        if found == right:
+            continue
+        everywhere = weights.argmax(dim=1)
+        down = weights.argmax(dim=0).tolist()
+        mistakes = [
+            (
+                [_links(0, weights[:, :-1].argmax(dim=1), target_length + 1)],
+                "The last row wrote <eos>, which is no French word.",
+            ),
+            (
+                [
+                    _links(0, everywhere, target_length),
+                    {
+                        link
+                        for link in _links(0, everywhere, target_length)
+                        if link[0] < source_length
+                    },
+                    _links(0, everywhere, target_length + 1),
+                ],
+                "<eos> is no English word, so leave its column out *before* you look for the "
+                "largest weight: a row that looks at <eos> most still has a best word.",
+            ),
+            (
+                [
+                    _links(-1, look, rows)
+                    for look in (everywhere, weights[:, :-1].argmax(dim=1))
+                    for rows in (target_length, target_length + 1)
+                ]
+                + [
+                    {link for link in _links(-1, look, target_length + 1) if link[1] >= 0}
+                    for look in (everywhere, weights[:, :-1].argmax(dim=1))
+                ],
+                "The links lie one row too early: row 0 read <bos> and *wrote* French word 0.",
+            ),
+            (
+                [{(look, column + move) for column, look in enumerate(down)} for move in (-1, 0)]
+                + [{(column, look) for column, look in enumerate(down)}],
+                "You look for the largest weight of each column. Weights share out 1 along a row: "
+                "which French word asks, and which English word is looked at?",
+            ),
+            ([{(b, a) for a, b in right}], "A link is (English place, French place)."),
+        ]
+        for results, hint in mistakes:
+            if found in results:
+                raise Differs(hint)
+        extra = sorted(found - right)
+        missing = sorted(right - found)
+        raise Differs(
+            f"{case}, you have {extra[:2] or 'nothing'} too much and lack "
+            f"{missing[:2] or 'nothing'}. A link is (English place, French place)."
+        )
+    return "a row belongs to the word that it wrote, and <eos> is a word on neither side."
+
+
+@check("4.6")
+def check_evidence(plausible: str, faithful: str) -> str:
+    """Which of five findings speak for plausible, and which for faithful: A and C."""
+    wanted = {"plausible": "A", "faithful": "C"}
+    hints = {
+        ("plausible", "A"): "",
+        ("plausible", "B"): "BLEU judges the translation. Both of the walk's models had 96.",
+        ("plausible", "C"): "Hiding asks what the model used; no person's links come into it.",
+        ("plausible", "D"): "A row can be sharp and point at the wrong word.",
+        ("plausible", "E"): "Whoever picked ten pictures could pick the ones that fit.",
+        ("faithful", "A"): "Gold is what a person would draw. Did anybody ask the model?",
+        ("faithful", "B"): "A good translation says that the model read *something* right.",
+        ("faithful", "D"): "A sharp row may be dispensable: *la* survived a weight of 0.99.",
+        ("faithful", "E"): "That it convinces people is the weakest kind of plausible.",
+    }
+    for kind, answer in (("plausible", plausible), ("faithful", faithful)):
+        if not isinstance(answer, str):
+            raise Differs(f"Name them in a string, such as 'BD'; this is {type(answer).__name__}.")
+        chosen = set(answer.upper()) - set(" ,")
+        if unknown := sorted(chosen - set("ABCDE")):
+            raise Differs(f"There are A to E; {unknown[0]!r} is none of them.")
+        for letter in sorted(chosen - set(wanted[kind])):
+            raise Differs(f"Does {letter} speak for {kind}? {hints[kind, letter]}")
+        if not chosen:
+            raise Differs(f"One of the five does speak for {kind}.")
+    return "gold for plausible, taking away for faithful; the other three prove neither."
+
+
+@check("4.7")
+def check_hidden_weights(hidden_weights: Callable[[Tensor, int, list[int]], Tensor]) -> str:
+    """Weights of one row if padding and some more places are hidden; zeros if nothing is left."""
+    scores = torch.tensor([1.0, 3.0, -1.0, 0.5, 2.0, 4.0])
+    valid = torch.arange(6) < 5
+    hidden = [1]
+    seen = valid & ~torch.isin(torch.arange(6), torch.tensor(hidden))
+
+    def weigh(scores: Tensor, seen: Tensor) -> Tensor:
+        return scores.masked_fill(~seen, -math.inf).softmax(dim=0)
+
+    wanted = weigh(scores, seen)
+    result = call(hidden_weights, scores, 5, hidden)
+    found = tensor_like(result, wanted, "your weights")
+    mistakes = [
+        (
+            [weigh(scores, valid) * seen, scores.softmax(dim=0) * seen],
+            "The hidden weight is gone, but the others do not share out 1: hide the *score*, "
+            "before the softmax.",
+        ),
+        (
+            [(scores * seen).softmax(dim=0), weigh(scores * seen, valid)],
+            "A score of 0 still gets exp(0) = 1. Which score has an exponential of 0?",
+        ),
+        (
+            [weigh(scores, torch.arange(6) != 1)],
+            "The padding takes part: only the first valid_len places are states.",
+        ),
+        ([weigh(scores, valid)], "The padding is out, and the hidden places still take part."),
+        (
+            [weigh(scores, torch.arange(6) == 1)],
+            "It is the other way round: the places in `hidden` are not to be seen.",
+        ),
+    ]
+    for results, hint in mistakes:
+        if any(_agrees(found, wrong) for wrong in results):
+            raise Differs(hint)
+    same(found, wanted, "Hide scores by minus infinity, then take the softmax.", "your weights")
+
+    low = torch.tensor([-2e9, 0.0, -3e9])
+    found = tensor_like(call(hidden_weights, low, 3, [1]), low, "with very low scores, yours")
+    same(
+        found,
+        torch.tensor([1.0, 0.0, 0.0]),
+        "Only minus infinity is lower than every score.",
+        "with scores of -2e9, 0 and -3e9 and the second hidden, your weights",
+    )
+    for case, length, places in (
+        ("with nothing hidden", 4, []),
+        ("with two hidden", 6, [0, 5]),
+        ("with padding hidden again", 3, [4, 0]),
+    ):
+        seen = torch.arange(6) < length
+        seen[places] = False
+        found = call(hidden_weights, scores, length, places, case=case)
+        same(found, weigh(scores, seen), "Which places are left?", f"{case}, your weights")
+    nothing = call(hidden_weights, scores, 2, [0, 1], case="with all hidden")
+    nothing = tensor_like(nothing, scores, "with all hidden, your result")
+    if nothing.isnan().any():
+        raise Differs(
+            "With all states hidden, your weights are nan: a softmax of nothing but minus "
+            "infinity divides 0 by 0. Chapter 3 gives such a row zeros."
+        )
+    same(nothing, torch.zeros(6), "With all hidden, nothing is read.", "with all hidden, yours")
+    return "a hidden score is minus infinity, the rest share out 1, and an empty row is zeros."
+
+
+@check("4.8")
+def check_audit(first: bool, second: bool, third: bool) -> str:
+    """Three claims about three blind pictures: the first holds, the two others do not."""
+    hints = {
+        "first": (
+            True,
+            "Put X's error rate beside the diagonal's. By which definition is it not plausible?",
+        ),
+        "second": (
+            False,
+            "Worse than drawing links at random is suspicious. Move Y's links by one row with "
+            "`d2l.shift_links` and judge again.",
+        ),
+        "third": (
+            False,
+            "A wrong word is no proof. Of Z's rows that miss gold, how often was the state "
+            "looked at the worst one to lose?",
+        ),
+    }
+    answers = {"first": first, "second": second, "third": third}
+    for which, answer in answers.items():
+        if not isinstance(answer, bool):
+            raise Differs(f"Answer True or False for the {which} claim; this is {answer!r}.")
+    for which, (wanted, hint) in hints.items():
+        if answers[which] is not wanted:
+            raise Differs(f"The {which} claim: {hint[0].lower() + hint[1:]}")
+    return "an error rate judges model, labels and encoder at once; ask which of them it was."
