@@ -38,8 +38,10 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """A server of our own on a free port of this machine, with copies of the notebooks."""
-    folder = tmp_path_factory.mktemp("lab")
+    """A server of our own on a free port of this machine, with copies of notebooks and drawings."""
+    folder = tmp_path_factory.mktemp("lab") / "chapters"
+    shutil.copytree(REPOSITORY / "images", folder.parent / "images")
+    folder.mkdir()
     _write_small_notebook(folder / "small.ipynb")
     for chapter in CHAPTERS.glob("*.ipynb"):
         shutil.copy(chapter, folder / chapter.name)
