@@ -25,7 +25,7 @@ def test_bytes(name):
 def test_a_move_is_painted_within_a_frame(chromium, name):
     # The best of a few runs: a busy machine makes a run slow, and nothing makes it fast by chance.
     runs = []
-    for _ in range(12):
+    for _ in range(5):
         runs.append(percentile_95(paint_times(chromium, CASES[name](), moves=60)))
         if runs[-1] <= 16:
             return
