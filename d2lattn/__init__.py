@@ -14,7 +14,14 @@ except ModuleNotFoundError:
         "d2lattn needs PyTorch; install it with: pip install -r requirements.txt"
     ) from None
 
-from d2lattn.decoding import Hypothesis, beam_search, greedy_decode, teacher_forced_attention
+from d2lattn.decoding import (
+    AttentionSteps,
+    Hypothesis,
+    attention_steps,
+    beam_search,
+    greedy_decode,
+    teacher_forced_attention,
+)
 from d2lattn.drawings import show_drawing
 from d2lattn.hiding import hide_each_state
 from d2lattn.kernels import (

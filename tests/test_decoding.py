@@ -1,5 +1,6 @@
 import inspect
 import math
+from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -9,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from d2lattn.decoding import Hypothesis, beam_search, greedy_decode, teacher_forced_attention
+from d2lattn.decoding import (
+    Hypothesis,
+    attention_steps,
+    beam_search,
+    greedy_decode,
+    teacher_forced_attention,
+)
 from d2lattn.seq2seq import (
     Decoder,
     Encoder,
@@ -346,6 +353,7 @@ def evaluations():
         lambda model: greedy_decode(model, batch.source, max_len=2),
         lambda model: beam_search(model, batch.source, max_len=2),
         lambda model: teacher_forced_attention(model, batch),
+        lambda model: attention_steps(model, batch.source[:1], batch.target[:1]),
     ]
 
 
@@ -418,3 +426,45 @@ def test_teacher_forced_attention_leaves_the_ends_out():
     assert second.shape == (1, 2)
     model.eval()(source, torch.tensor([[1, 4, 5, 6], [1, 7, 2, 0]]), batch.source_valid_lens)
     torch.testing.assert_close(first, model.decoder.attention_weights[0, :3, :4])
+
+
+@pytest.mark.parametrize("bridge", [True, False])
+def test_attention_steps_are_what_the_decoder_computes(bridge):
+    model = build(partial(Seq2SeqAttentionDecoder, bridge=bridge), 3)
+    source, target = torch.tensor([[4, 5, 6, 2]]), torch.tensor([[7, 8, 2]])
+    steps = attention_steps(model, source, target)
+    decoder = model.eval().decoder
+    outputs, hidden = model.encoder(source)
+    logits, last = model(source, shift_right(target))
+    close = torch.testing.assert_close
+    close(steps.values, outputs[0])
+    close(steps.weights, decoder.attention_weights[0])
+    close(steps.probabilities, logits[0].softmax(dim=-1))
+    close(steps.states[-1], last.hidden[-1, 0])
+    close(steps.states[0], hidden[-1, 0] if bridge else torch.zeros(8))
+    close(steps.scores.softmax(dim=-1), steps.weights)
+    # By the formula, with step t' asking by the state before it.
+    layers = decoder.attention
+    for queried, scores in zip(steps.states, steps.scores, strict=False):
+        features = torch.tanh(layers.W_q(queried) + layers.W_k(outputs[0]))
+        close(features @ layers.w_v.weight[0], scores)
+    close(steps.contexts, torch.einsum("ts,sd->td", steps.weights, outputs[0]))
+    close(steps.embeddings, decoder.embedding(torch.tensor([1, 7, 8])))
+    # Context and last word, joined, carry the GRU from each state to the next.
+    joined = torch.cat((steps.contexts, steps.embeddings), dim=1)[:, None]
+    _, reached = decoder.rnn(joined, steps.states[None, :-1].contiguous())
+    close(reached[0], steps.states[1:])
+    assert not any(tensor.requires_grad for tensor in steps)
+
+
+def test_attention_steps_say_what_they_need():
+    one, plain = torch.tensor([[4, 2]]), build(Seq2SeqDecoder, 0)
+    with pytest.raises(TypeError, match="Seq2SeqAttentionDecoder"):
+        attention_steps(plain, one, one)
+    model = build(Seq2SeqAttentionDecoder, 0)
+    with pytest.raises(ValueError, match=r"source.*\(1, S\)"):
+        attention_steps(model, one.repeat(2, 1), one)
+    with pytest.raises(ValueError, match=r"target.*\(1, T\)"):
+        attention_steps(model, one, one[0])
+    with pytest.raises(TypeError, match="target"):
+        attention_steps(model, one, one.float())

@@ -10,5 +10,13 @@ from d2lattn.explorables.base import Explorable
 from d2lattn.explorables.cue_mixer import CueMixer
 from d2lattn.explorables.nadaraya_watson_bench import NadarayaWatsonBench
 from d2lattn.explorables.saturation_lab import SaturationLab
+from d2lattn.explorables.storyboard import Storyboard
 
-__all__ = ["AlignmentJudge", "CueMixer", "Explorable", "NadarayaWatsonBench", "SaturationLab"]
+__all__ = [
+    "AlignmentJudge",
+    "CueMixer",
+    "Explorable",
+    "NadarayaWatsonBench",
+    "SaturationLab",
+    "Storyboard",
+]

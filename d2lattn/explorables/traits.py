@@ -44,6 +44,18 @@ def numbers(name: str | None, value: Any) -> list[float]:
     return [one_number(f"{name}[{i}]", item) for i, item in enumerate(value)]
 
 
+def rows(name: str | None, value: Any) -> list[list[float]]:
+    """A matrix as a list of rows of the same length, or ValueError naming what was found."""
+    value = plain(value)
+    if not isinstance(value, list) or not value:
+        raise UnusableValue(f"{name} is {_short(value)}; a list of rows is needed")
+    found = [numbers(f"{name}[{i}]", row) for i, row in enumerate(value)]
+    if len({len(row) for row in found}) > 1:
+        lengths = [len(row) for row in found]
+        raise UnusableValue(f"{name} has rows of lengths {lengths}; one length is needed")
+    return found
+
+
 def words(name: str | None, value: Any) -> list[str]:
     """A list of at least one string, or ValueError naming what was found."""
     value = plain(value)
@@ -148,14 +160,7 @@ class Rows(Numbers):
 
     def validate(self, obj: Any, value: Any) -> list[list[float]]:
         """Check a new value."""
-        value = plain(value)
-        if not isinstance(value, list) or not value:
-            raise UnusableValue(f"{self.name} is {_short(value)}; a list of rows is needed")
-        rows = [numbers(f"{self.name}[{i}]", row) for i, row in enumerate(value)]
-        if len({len(row) for row in rows}) > 1:
-            lengths = [len(row) for row in rows]
-            raise UnusableValue(f"{self.name} has rows of lengths {lengths}; one length is needed")
-        return self.few(rows)
+        return self.few(rows(self.name, value))
 
 
 class Words(Numbers):

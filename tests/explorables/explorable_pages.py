@@ -8,6 +8,7 @@ from d2lattn.explorables import (
     Explorable,
     NadarayaWatsonBench,
     SaturationLab,
+    Storyboard,
 )
 
 # Two sentences, with weights that are not all right.
@@ -35,12 +36,28 @@ SENTENCES = [
     },
 ]
 
+# A sentence for the storyboard: four source tokens, three target tokens, states of two numbers.
+STEPS = {
+    "values": [[0.5, -0.25], [-0.75, 0.5], [0.25, 1], [0, -1]],
+    "states": [[0, 0], [0.5, -0.5], [-0.25, 0.75], [1, -1]],
+    "scores": [[2, 0, -1, -3], [0.5, 0, 3, -2], [-1, -2, 0, 4]],
+    "embeddings": [[0.1, -0.1, 0.3], [0.25, 0.5, -0.5], [-1.5, 0, 0.75]],
+    "probabilities": [[0, 0.05, 0.9, 0.05], [0, 0.25, 0, 0.75], [0.5, 0.125, 0.25, 0.125]],
+}
+
+
+def story(**state) -> Storyboard:
+    source, target = ["the", "happy", "cow", "<eos>"], ["la", "vache", "<eos>"]
+    return Storyboard(source, target, STEPS, ["<eos>", "le", "la", "vache"], **state)
+
+
 # One of each, as it starts. A new explorable is tested by adding it here.
 EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "CueMixer": CueMixer,
     "NadarayaWatsonBench": NadarayaWatsonBench,
     "SaturationLab": SaturationLab,
     "AlignmentJudge": lambda: AlignmentJudge(SENTENCES),
+    "Storyboard": story,
 }
 
 # What the book's theme gives to a page, light and dark.

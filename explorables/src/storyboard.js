@@ -1,0 +1,214 @@
+import {
+  announce,
+  attr,
+  begin,
+  bind,
+  button,
+  choice,
+  clamp,
+  clip,
+  fixed,
+  freshId,
+  h,
+  reader,
+  resetButton,
+  slider,
+  update,
+} from "./kit/index.js";
+import { map } from "./storyboard/map.js";
+import { compute, PICTURES, quote, ranked, tell } from "./storyboard/steps.js";
+import { table } from "./storyboard/tables.js";
+
+const BUILT = [
+  ...["source", "target", "values", "states", "scores"],
+  ...["embeddings", "candidates", "chances", "widths"],
+];
+// Where the reader predicts, nothing is shown from the scores on.
+const [ASK, NORMALISE] = [2, 4];
+
+function render({ model, el }) {
+  begin(el, "Storyboard: how a translator writes one word");
+  const moved = ["word", "picture"];
+  const read = /** @type {() => import("./storyboard/steps.js").Board} */ (
+    /** @type {unknown} */ (reader(model, [...BUILT, ...moved]))
+  );
+  const { source, target } = read();
+  const count = PICTURES.length;
+  let predicting = false;
+  /** @type {number | null} */
+  let guess = null;
+  let guessedFor = -1;
+  const most = () => (predicting ? ASK : count);
+  const pictureNow = () => Math.min(model.get("picture"), most());
+
+  // One picture on or back; after the last comes the first of the next word.
+  function go(by) {
+    const word = model.get("word") + (predicting ? 0 : Math.floor((pictureNow() - 1 + by) / count));
+    const picture = pictureNow() + by;
+    if (word < 0 || word >= target.length || (predicting && (picture < 1 || picture > ASK))) return;
+    update(model, { word, picture: ((picture - 1 + count) % count) + 1 });
+  }
+  const goWord = (by) =>
+    update(model, { word: clamp(model.get("word") + by, 0, target.length - 1) });
+
+  const word = choice({
+    label: "Word to write",
+    options: target.map((one, i) => `${i + 1}. ${one}`),
+    onchange: (i) => update(model, { word: i }),
+  });
+  const line = target.map((one, i) =>
+    h("span", { onclick: () => update(model, { word: i }), dir: "auto" }, clip(one, 16)),
+  );
+  const sentence = h("p", { class: "d2lx-words" }, ...line.flatMap((one) => [one, " "]));
+  const names = PICTURES.map((name, k) =>
+    h("span", { onclick: () => update(model, { picture: Math.min(k + 1, most()) }) }, name),
+  );
+  const film = h("div", { class: "d2lx-film", "aria-hidden": "true" }, ...names);
+  const picture = slider({
+    label: "Picture",
+    min: 1,
+    max: count,
+    step: 1,
+    value: model.get("picture"),
+    text: (x) => `${Math.round(x)} of ${count}: ${PICTURES[Math.round(x) - 1]}`,
+    oninput: (x) => update(model, { picture: Math.round(x) }),
+  });
+  const [back, next] = [button("Back", () => go(-1)), button("Next", () => go(1))];
+  const said = h("p", { class: "d2lx-said" });
+  const numbers = h("div");
+  const drawing = map(source, () => live?.redraw());
+  const stage = h(
+    "div",
+    {
+      class: "d2lx-picture",
+      tabindex: 0,
+      role: "group",
+      "aria-label":
+        "Drawing of the step. Left and right arrow keys: the pictures. Up and down: the words.",
+    },
+    drawing.el,
+  );
+
+  const group = freshId();
+  const guesses = source.map((one, t) => {
+    const input = h("input", {
+      type: "radio",
+      name: group,
+      onchange() {
+        guess = t;
+        toggle.disabled = false;
+      },
+    });
+    const label = h("bdi", { title: clip(one, 200) }, clip(one, 16));
+    return { input, el: h("label", { class: "d2lx-choice d2lx-check" }, input, label) };
+  });
+  const question = h("legend");
+  const form = h(
+    "fieldset",
+    { class: "d2lx-guess", hidden: true },
+    question,
+    h("div", { class: "d2lx-tools" }, ...guesses.map((one) => one.el)),
+  );
+  const verdict = h("p", { class: "d2lx-verdict" });
+  const tell_ = (text) => {
+    verdict.textContent = text;
+    if (text) announce(el, text, "verdict");
+  };
+  const forget = () => {
+    guess = null;
+    toggle.disabled = predicting;
+    for (const { input } of guesses) input.checked = false;
+  };
+  const toggle = button("Predict first", () => {
+    predicting = !predicting;
+    form.hidden = !predicting;
+    toggle.textContent = predicting ? "Reveal" : "Predict first";
+    form.toggleAttribute("data-predicting", predicting);
+    guessedFor = model.get("word");
+    if (predicting) {
+      forget();
+      tell_("What the source words get is hidden. Choose one, then reveal.");
+      guesses[0].input.focus();
+    } else if (guess !== null) {
+      const { weights } = compute(read());
+      const best = ranked(weights)[0];
+      const [mine, its] = [guess, best].map((t) => `${quote(source[t])}`);
+      tell_(
+        guess === best
+          ? `You said ${mine}, and there it looks most: ${fixed(weights[best])} of the weight.`
+          : `You said ${mine}, which gets ${fixed(weights[guess])} of the weight. Most, ${fixed(weights[best])}, is on ${its}.`,
+      );
+    }
+    picture.range(1, most());
+    update(model, { picture: predicting ? ASK : NORMALISE });
+    live.redraw();
+  });
+  el.append(
+    h(
+      "div",
+      { class: "d2lx-columns" },
+      h(
+        "div",
+        {},
+        sentence,
+        word.el,
+        film,
+        picture.el,
+        h("div", { class: "d2lx-tools" }, back, next, toggle, resetButton(model, moved)),
+        form,
+        verdict,
+        stage,
+      ),
+      h("div", {}, said, numbers),
+    ),
+  );
+  el.addEventListener("keydown", (event) => {
+    const at = /** @type {Element} */ (event.target);
+    const key = event.key.replace("Arrow", "");
+    if (at.matches("input, select") || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (key === "Left" || key === "Right") go(key === "Left" ? -1 : 1);
+    else if (at === stage && (key === "Up" || key === "Down")) goWord(key === "Up" ? -1 : 1);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  function draw() {
+    const board = read();
+    const shown = pictureNow();
+    const now = compute(board);
+    if (guessedFor !== board.word) {
+      guessedFor = board.word;
+      forget();
+      if (!predicting) tell_("");
+    }
+    question.replaceChildren(
+      `Which source word will it look at most before it writes ${quote(now.next)}?`,
+    );
+    word.set(board.word);
+    picture.set(shown);
+    line.forEach((one, i) => {
+      attr(one, {
+        class: ["d2lx-written", "d2lx-now", "d2lx-later"][Math.sign(i - board.word) + 1],
+      });
+    });
+    names.forEach((one, k) => {
+      attr(one, { class: k + 1 === shown ? "d2lx-now" : null });
+    });
+    const ends = [
+      shown === 1 && (predicting || board.word === 0),
+      predicting ? shown === ASK : shown === count && board.word === target.length - 1,
+    ];
+    // Not disabled: the focus stays where the reader left it.
+    [back, next].forEach((one, k) => attr(one, { "aria-disabled": ends[k] ? "true" : null }));
+    drawing.set(now, shown);
+    const text = tell(board, shown);
+    said.textContent = text;
+    numbers.replaceChildren(...table(board, now, shown));
+    announce(el, `${shown} of ${count}. ${text}`);
+  }
+  const live = bind(model, moved, draw);
+  return live.stop;
+}
+
+export default { render, rebuild: BUILT };

@@ -1,0 +1,133 @@
+// The map: the encoder's states above the decoder's step; what a picture is about is lit.
+import { attr, clip, h, onWidth, reds, s } from "../kit/index.js";
+import { indexed } from "./steps.js";
+
+const [BOX, FAN] = [26, 58];
+
+/**
+ * { el, set(now, picture) }: now is what compute gives.
+ * @param {string[]} source
+ * @param {() => void} onresize
+ */
+export function map(source, onresize) {
+  const el = h("div", {});
+  let width = 320;
+  onWidth(el, (now) => {
+    width = now;
+    onresize();
+  });
+
+  /** What is lit in which picture; drawn anew for another word only. @type {[Element, number, number][]} */
+  let parts = [];
+  let built = "";
+
+  /** @param {ReturnType<typeof import("./steps.js").compute>} now */
+  function build(now) {
+    const svg = s("svg", { class: "d2lx-map", "aria-hidden": "true" });
+    parts = [];
+    // Each part comes with a picture, first, and is lit in one.
+    const add = (/** @type {any} */ tag, /** @type {any} */ values, first = 0, lit = first) => {
+      const element = svg.appendChild(s(tag, values));
+      parts.push([element, first, lit]);
+      return element;
+    };
+    const write = (
+      /** @type {string} */ text,
+      /** @type {number} */ first,
+      /** @type {Record<string, any>} */ values,
+      lit = first,
+    ) => {
+      add("text", { "text-anchor": "middle", ...values }, first, lit).textContent = text;
+    };
+    const box = (
+      /** @type {string} */ text,
+      /** @type {number} */ first,
+      /** @type {number} */ x,
+      /** @type {number} */ y,
+      wide = 44,
+      lit = first,
+    ) => {
+      const place = { x: x - wide / 2, y: y - BOX / 2, width: wide, height: BOX, rx: 4 };
+      add("rect", place, first, lit);
+      write(text, first, { x, y: y + 4 }, lit);
+    };
+    // The head of an arrow is a path of its own: markers do not follow the theme.
+    const arrow = (
+      /** @type {number} */ first,
+      /** @type {[number, number]} */ [x1, y1],
+      /** @type {[number, number]} */ [x2, y2],
+      lit = first,
+    ) => {
+      const turn = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
+      add("path", { d: `M${x1} ${y1}L${x2} ${y2}` }, first, lit);
+      const head = `translate(${x2} ${y2}) rotate(${turn})`;
+      add("path", { d: "M0 0L-7-4V4z", transform: head, "data-tip": true }, first, lit);
+    };
+
+    const each = width / source.length;
+    const names = source.map((name) => clip(name, 10));
+    const longest = Math.max(...names.map((name) => name.length));
+    const upright = longest * 7.5 > each;
+    const top = upright ? longest * 7.5 + 12 : 20;
+    const side = Math.min(22, each - 4);
+    const X = (/** @type {number} */ t) => (t + 0.5) * each;
+    const under = top + side;
+    const rowC = under + FAN + 14;
+    const [rowJ, rowS, rowW] = [rowC + 48, rowC + 96, rowC + 138];
+    const [left, middle, right, word] = [26, 0.56 * width, width - 50, 0.3 * width];
+    const [context, last] = [indexed("c", now.i + 1), clip(now.last, 9)];
+
+    names.forEach((name, t) => {
+      const turned = {
+        "text-anchor": "start",
+        transform: `translate(${X(t) + 4} ${top - 5}) rotate(-90)`,
+      };
+      write(name, 1, upright ? turned : { x: X(t), y: top - 6 });
+      const square = { x: X(t) - side / 2, y: top, width: side, height: side };
+      add("rect", square, 1);
+      const weighed = { ...square, style: `fill:${reds(now.weights[t])}`, "data-state": t };
+      add("rect", { ...weighed, "data-late": true }, 4);
+      // The question goes to all, the answer comes from each by its weight.
+      add("path", { d: `M${left} ${rowC}L${X(t)} ${under + 2}`, "data-asked": t }, 3);
+      const thick = `stroke-width:${(10 * now.weights[t]).toFixed(2)}px`;
+      const flow = { d: `M${X(t)} ${under + 2}L${middle} ${rowC - 13}`, style: thick };
+      add("path", { ...flow, "data-flow": t, "data-late": true }, 5);
+    });
+    add("path", { d: `M${left} ${rowS - BOX / 2}V${rowC}` }, 2);
+    write("asks", 2, { x: left + 8, y: rowC + 18, "text-anchor": "start" });
+    arrow(6, [middle, rowC + 13], [middle, rowJ - BOX / 2 - 1]);
+    box(context, 5, middle, rowC, 36);
+    arrow(6, [word + 36, rowJ], [middle - 33, rowJ]);
+    box(last, 6, word, rowJ, 72);
+    box(`[${context}; y]`, 6, middle, rowJ, 64);
+    arrow(7, [middle, rowJ + BOX / 2], [middle, rowS - BOX / 2 - 1]);
+    arrow(7, [left + 22, rowS], [middle - 27, rowS]);
+    arrow(7, [middle + 26, rowS], [right - 23, rowS]);
+    box(indexed("s", now.i), 1, left, rowS, 44, 2);
+    box("GRU", 7, middle, rowS, 52);
+    box(indexed("s", now.i + 1), 7, right, rowS);
+    arrow(1, [left, rowS + BOX / 2], [left, rowW - 12], 0);
+    arrow(8, [right, rowS + BOX / 2], [right, rowW - 12]);
+    write(last, 1, { x: Math.max(left, last.length * 3.8), y: rowW + 2 });
+    write(clip(now.next, 12), 8, { x: right, y: rowW + 2 });
+    attr(svg, { width, height: rowW + 10 });
+    el.replaceChildren(svg);
+  }
+
+  /**
+   * @param {ReturnType<typeof import("./steps.js").compute>} now
+   * @param {number} picture
+   */
+  function set(now, picture) {
+    const signature = `${width} ${now.i}`;
+    if (signature !== built) build(now);
+    built = signature;
+    for (const [element, first, lit] of parts) {
+      // Dashed before it comes, and plain after it was lit.
+      const when = picture < first ? "ahead" : picture === lit ? "lit" : "done";
+      element.setAttribute("class", `d2lx-${when}`);
+    }
+    attr(el, { class: picture > 4 ? "d2lx-answered" : null });
+  }
+  return { el, set };
+}

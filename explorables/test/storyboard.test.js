@@ -1,0 +1,70 @@
+// A step that can be checked by hand: scores 0 and ln 3, so weights 1/4 and 3/4.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compute, indexed, PICTURES, ranked, sumInWords, tell } from "../src/storyboard/steps.js";
+
+const board = {
+  source: ["the", "cow"],
+  target: ["la", "vache"],
+  values: [
+    [1, 0],
+    [-1, 2],
+  ],
+  states: [
+    [0, 0],
+    [0.5, 0],
+    [0.25, 1],
+  ],
+  scores: [
+    [0, 0],
+    [0, Math.log(3)],
+  ],
+  embeddings: [[1], [2]],
+  candidates: [
+    ["la", "le"],
+    ["vache", "chat"],
+  ],
+  chances: [
+    [0.75, 0.125],
+    [0.5, 0.25],
+  ],
+  widths: [2, 1, 9],
+  word: 1,
+};
+const near = (/** @type {number[]} */ found, /** @type {number[]} */ wanted) => {
+  assert.equal(found.length, wanted.length);
+  found.forEach((x, i) => assert.ok(Math.abs(x - wanted[i]) < 1e-12, `${found} for ${wanted}`));
+};
+
+test("weights are the softmax of this word's scores, the context their mean of the states", () => {
+  const now = compute(board);
+  near(now.weights, [0.25, 0.75]);
+  near([...now.powers, now.total], [1, 3, 4]);
+  near(now.parts.flat(), [0.25, 0, -0.75, 1.5]);
+  near(now.context, [-0.5, 1.5]);
+  near(compute({ ...board, word: 0 }).context, [0, 1]);
+});
+
+test("the state before asks, the state after writes, and the last word goes in", () => {
+  const now = compute(board);
+  assert.deepEqual([now.before, now.after, now.embedding], [[0.5, 0], [0.25, 1], [2]]);
+  near([...now.change, now.rest], [-0.25, 1, 0.25]);
+  assert.deepEqual([now.last, now.next], ["la", "vache"]);
+  assert.deepEqual([compute({ ...board, word: 0 }).last], ["<bos>"]);
+});
+
+test("a sum is told by its largest weights, and the others in one", () => {
+  const told = sumInWords([0.5, 0.125, 0.375], [1, 8, -2]);
+  assert.equal(told, "0.5000 × 1.0000 + 0.3750 × (−2.0000) + 1.0000 (the other) = 0.750");
+  assert.deepEqual(ranked([1, 3, 3, 2]), [1, 2, 3, 0]);
+  assert.equal(indexed("s", 10), "s₁₀");
+});
+
+test("every picture of every word has a sentence", () => {
+  for (const word of [0, 1])
+    for (const picture of PICTURES.keys()) {
+      const text = tell({ ...board, word }, picture + 1);
+      assert.match(text, /\.$/);
+      assert.doesNotMatch(text, /undefined|NaN|none/);
+    }
+});
