@@ -49,16 +49,16 @@ def twelve_sentences() -> AlignmentJudge:
     return AlignmentJudge([one] * 12, [weights] * 12, rule="threshold")
 
 
-def sixteen_words() -> Storyboard:
-    """Give the storyboard as much as it takes, with scores as far apart as a trained model's."""
-    words, places = [f"word{i}" for i in range(16)], range(16)
-    wide = [[math.sin(7 * i + j) for j in range(128)] for i in range(17)]
+def fourteen_words() -> Storyboard:
+    """Give the storyboard the length of chapter 4's sentence, and scores as far apart."""
+    words, places = [f"word{i}" for i in range(14)], range(14)
+    wide = [[math.sin(7 * i + j) for j in range(128)] for i in range(15)]
     steps = {
-        "values": wide[:16],
+        "values": wide[:14],
         "states": wide,
-        "scores": [[6 * math.sin(16 * i + j) for j in places] for i in places],
+        "scores": [[6 * math.sin(14 * i + j) for j in places] for i in places],
         "embeddings": wide[1:],
-        "probabilities": [[1 / 16] * 16] * 16,
+        "probabilities": [[1 / 14] * 14] * 14,
     }
     return Storyboard(words, words, steps, words, picture=5)
 
@@ -72,7 +72,7 @@ CASES: dict[str, Callable[[], Explorable]] = {
     "SaturationLab": SaturationLab,
     "SaturationLab, field": lambda: SaturationLab(view="field", score="additive"),
     "AlignmentJudge, 12 sentences": twelve_sentences,
-    "Storyboard, 16 words": sixteen_words,
+    "Storyboard, 14 words": fourteen_words,
 }
 
 # Two requests around the figure's own: the first marks the start of the frame, the second posts a

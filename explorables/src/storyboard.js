@@ -14,6 +14,7 @@ import {
   resetButton,
   slider,
   update,
+  whole,
 } from "./kit/index.js";
 import { map } from "./storyboard/map.js";
 import { compute, PICTURES, quote, ranked, tell } from "./storyboard/steps.js";
@@ -80,7 +81,7 @@ function render({ model, el }) {
   const stage = h(
     "div",
     {
-      class: "d2lx-picture",
+      class: "d2lx-result",
       tabindex: 0,
       role: "group",
       "aria-label":
@@ -110,7 +111,7 @@ function render({ model, el }) {
     h("div", { class: "d2lx-tools" }, ...guesses.map((one) => one.el)),
   );
   const verdict = h("p", { class: "d2lx-verdict" });
-  const tell_ = (text) => {
+  const say = (text) => {
     verdict.textContent = text;
     if (text) announce(el, text, "verdict");
   };
@@ -127,13 +128,13 @@ function render({ model, el }) {
     guessedFor = model.get("word");
     if (predicting) {
       forget();
-      tell_("What the source words get is hidden. Choose one, then reveal.");
+      say("What the source words get is hidden. Choose one, then reveal.");
       guesses[0].input.focus();
     } else if (guess !== null) {
       const { weights } = compute(read());
       const best = ranked(weights)[0];
       const [mine, its] = [guess, best].map((t) => `${quote(source[t])}`);
-      tell_(
+      say(
         guess === best
           ? `You said ${mine}, and there it looks most: ${fixed(weights[best])} of the weight.`
           : `You said ${mine}, which gets ${fixed(weights[guess])} of the weight. Most, ${fixed(weights[best])}, is on ${its}.`,
@@ -180,7 +181,7 @@ function render({ model, el }) {
     if (guessedFor !== board.word) {
       guessedFor = board.word;
       forget();
-      if (!predicting) tell_("");
+      if (!predicting) say("");
     }
     question.replaceChildren(
       `Which source word will it look at most before it writes ${quote(now.next)}?`,
@@ -211,4 +212,11 @@ function render({ model, el }) {
   return live.stop;
 }
 
-export default { render, rebuild: BUILT };
+export default {
+  render,
+  rebuild: BUILT,
+  share: {
+    word: (x, get) => whole(0, get("target").length - 1)(x),
+    picture: whole(1, PICTURES.length),
+  },
+};

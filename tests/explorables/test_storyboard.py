@@ -369,7 +369,9 @@ def test_predicting_hides_the_weights_until_a_guess(visit):
     page.get_by_role("radio", name="the").check()
     page.get_by_role("button", name="Reveal").click()
     frame(page)
-    assert text(page, ".d2lx-verdict").startswith("You said “the”, and there it looks most: 0.94 of")
+    assert text(page, ".d2lx-verdict").startswith(
+        "You said “the”, and there it looks most: 0.94 of"
+    )
 
 
 @pytest.mark.browser

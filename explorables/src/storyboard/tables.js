@@ -19,8 +19,11 @@ const vector = (/** @type {string} */ name, /** @type {number[]} */ entries) =>
 
 const bar = (/** @type {number} */ from, /** @type {number} */ to) => {
   const [left, right] = [Math.min(from, to), Math.max(from, to)].map((x) => 100 * clamp(x, 0, 1));
-  const fill = h("span", { class: "d2lx-part", style: `left:${left}%;width:${right - left}%` });
-  return h("td", { class: "d2lx-long" }, h("span", { class: "d2lx-whole" }, fill));
+  const fill = h("span", {
+    class: "d2lx-fill d2lx-part",
+    style: `left:${left}%;width:${right - left}%`,
+  });
+  return h("td", { class: "d2lx-long" }, h("span", { class: "d2lx-track d2lx-whole" }, fill));
 };
 
 const name = (/** @type {string} */ text, marked = false) =>
