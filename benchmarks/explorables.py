@@ -22,6 +22,7 @@ from d2lattn.explorables import (
     AlignmentJudge,
     CueMixer,
     Explorable,
+    Forge,
     NadarayaWatsonBench,
     SaturationLab,
     Storyboard,
@@ -63,6 +64,19 @@ def fourteen_words() -> Storyboard:
     return Storyboard(words, words, steps, words, picture=5)
 
 
+def six_forgeries() -> Forge:
+    """Give the forge six sentences to show, with weights as sharp as those of a trained model."""
+    judged = twelve_sentences().sentences[:6]
+    changes = [[[i == j for i in range(14)] for j in range(14)]] * 6
+    model = {
+        "bleu": 96,
+        "translations": [" ".join(one["target"]) for one in judged],
+        "weights": [one["weights"] for one in judged],
+        "changes": changes,
+    }
+    return Forge(judged, {"forwards": model, "both ways": model}, range(6))
+
+
 CASES: dict[str, Callable[[], Explorable]] = {
     "CueMixer, 5 items": CueMixer,
     "NadarayaWatsonBench, 12 points": NadarayaWatsonBench,
@@ -73,6 +87,7 @@ CASES: dict[str, Callable[[], Explorable]] = {
     "SaturationLab, field": lambda: SaturationLab(view="field", score="additive"),
     "AlignmentJudge, 12 sentences": twelve_sentences,
     "Storyboard, 14 words": fourteen_words,
+    "Forge, 6 sentences": six_forgeries,
 }
 
 # Two requests around the figure's own: the first marks the start of the frame, the second posts a

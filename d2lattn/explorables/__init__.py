@@ -8,6 +8,7 @@ Kept out of ``import d2lattn``, because they load anywidget: a chapter says
 from d2lattn.explorables.alignment_judge import AlignmentJudge
 from d2lattn.explorables.base import Explorable
 from d2lattn.explorables.cue_mixer import CueMixer
+from d2lattn.explorables.forge import Forge
 from d2lattn.explorables.nadaraya_watson_bench import NadarayaWatsonBench
 from d2lattn.explorables.saturation_lab import SaturationLab
 from d2lattn.explorables.storyboard import Storyboard
@@ -16,6 +17,7 @@ __all__ = [
     "AlignmentJudge",
     "CueMixer",
     "Explorable",
+    "Forge",
     "NadarayaWatsonBench",
     "SaturationLab",
     "Storyboard",

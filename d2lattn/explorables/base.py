@@ -135,6 +135,8 @@ def brief(value: Any) -> str:
         if len(value) > 8:
             return f"[{len(value)} {'strings' if isinstance(value[0], str) else 'numbers'}]"
         return f"[{', '.join(brief(item) for item in value)}]"
+    if isinstance(value, dict):
+        return f"{{{len(value)} entries}}"
     return repr(value)
 
 

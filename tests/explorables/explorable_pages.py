@@ -6,6 +6,7 @@ from d2lattn.explorables import (
     AlignmentJudge,
     CueMixer,
     Explorable,
+    Forge,
     NadarayaWatsonBench,
     SaturationLab,
     Storyboard,
@@ -51,6 +52,24 @@ def story(**state) -> Storyboard:
     return Storyboard(source, target, STEPS, ["<eos>", "le", "la", "vache"], **state)
 
 
+def forge(**state) -> Forge:
+    """Two translators of the same sentences: one reads as they say, the other one word too late."""
+    later = [
+        [[*row[-1:], *row[:-1]] if t < 2 else row for t, row in enumerate(one["weights"])]
+        for one in SENTENCES
+    ]
+    sentences = [one | {"agreement": [(len(one["source"]) - 1, 0)]} for one in SENTENCES]
+    own = [one["weights"] for one in SENTENCES]
+    changes = [[[x > 0.5 for x in row] for row in rows] for rows in (own[0], later[1])]
+    translations = [" ".join(one["target"]) for one in SENTENCES]
+    both = {"translations": translations, "changes": changes}
+    translators = {
+        "forwards": {**both, "bleu": 95.8, "weights": later},
+        "both ways": {**both, "bleu": 96.8, "weights": own},
+    }
+    return Forge(sentences, translators, [0, 1], **({"drawn": 1} | state))
+
+
 # One of each, as it starts. A new explorable is tested by adding it here.
 EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "CueMixer": CueMixer,
@@ -58,6 +77,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "SaturationLab": SaturationLab,
     "AlignmentJudge": lambda: AlignmentJudge(SENTENCES),
     "Storyboard": story,
+    "Forge": lambda: forge(drawn=0),
 }
 
 # What the book's theme gives to a page, light and dark.
