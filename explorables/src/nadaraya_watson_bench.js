@@ -171,7 +171,7 @@ function render({ model, el }) {
       points.push({ element, mover });
     }
     current = Math.min(current, n - 1);
-    points.forEach(({ mover }, j) => mover.el.setAttribute("tabindex", j === current ? 0 : -1));
+    points.forEach(({ mover }, j) => attr(mover.el, { tabindex: j === current ? 0 : -1 }));
   }
 
   const stems = plot({ label: "Weights of the points", height: 96, yLabel: "weight α", onresize });

@@ -20,6 +20,7 @@ def test_bytes(name):
     assert data <= 15 * 1024
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize("name", CASES)

@@ -75,16 +75,30 @@ export function kernelWeights(query, keys, bandwidth, kernel) {
 }
 
 /**
- * NaN when no key is in reach.
+ * The weighted mean of the values; NaN when no key is in reach. The key at the place `left` is left out.
  * @param {number} query
  * @param {number[]} keys
  * @param {number[]} values
  * @param {number} bandwidth
  * @param {string} kernel
  */
-export function kernelPrediction(query, keys, values, bandwidth, kernel) {
-  const weights = kernelWeights(query, keys, bandwidth, kernel);
-  return weights.some((w) => w > 0) ? dot(weights, values) : Number.NaN;
+export function kernelPrediction(query, keys, values, bandwidth, kernel, left = -1) {
+  // Without lists: a curve and an error call this hundreds of times in a frame.
+  let nearest = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < keys.length; i++)
+    if (i !== left) nearest = Math.min(nearest, (query - keys[i]) ** 2);
+  let [total, weighted] = [0, 0];
+  for (let i = 0; i < keys.length; i++) {
+    if (i === left) continue;
+    const d = query - keys[i];
+    const height =
+      kernel === "gaussian"
+        ? Math.exp((nearest - d * d) / bandwidth / bandwidth / 2)
+        : kernels[kernel](d / bandwidth);
+    total += height;
+    weighted += height * values[i];
+  }
+  return total ? weighted / total : Number.NaN;
 }
 
 /**
@@ -95,24 +109,11 @@ export function kernelPrediction(query, keys, values, bandwidth, kernel) {
  * @param {string} kernel
  */
 export function leaveOneOutError(keys, values, bandwidth, kernel) {
-  const height = (/** @type {number} */ d) => kernels[kernel](d / bandwidth);
   let error = 0;
-  // Without a list for each key: this is the one sum that grows with the square of their number.
   for (let i = 0; i < keys.length; i++) {
-    let nearest = Number.POSITIVE_INFINITY;
-    for (let j = 0; j < keys.length; j++)
-      if (j !== i) nearest = Math.min(nearest, (keys[i] - keys[j]) ** 2);
-    let [total, predicted] = [0, 0];
-    for (let j = 0; j < keys.length; j++) {
-      if (j === i) continue;
-      const d = keys[i] - keys[j];
-      const weight =
-        kernel === "gaussian" ? Math.exp((nearest - d * d) / bandwidth / bandwidth / 2) : height(d);
-      total += weight;
-      predicted += weight * values[j];
-    }
-    if (!total) return Number.POSITIVE_INFINITY;
-    error += (predicted / total - values[i]) ** 2;
+    const predicted = kernelPrediction(keys[i], keys, values, bandwidth, kernel, i);
+    if (Number.isNaN(predicted)) return Number.POSITIVE_INFINITY;
+    error += (predicted - values[i]) ** 2;
   }
   return error / keys.length;
 }
