@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
+from IPython.display import DisplayHandle, display
 
 BUNDLES = Path(__file__).parent / "bundles"
 
@@ -60,7 +61,10 @@ class Explorable(anywidget.AnyWidget):
         checked = {name: traits[name].validate(self, value) for name, value in state.items()}
         self.check({name: traits[name].default(self) for name in self.state_names()} | checked)
         self._register_validator(Explorable._fits, tuple(self.state_names()))
+        self._is_live = False
+        self._waiting: list[DisplayHandle] = []
         super().__init__(**checked)
+        self.on_msg(self._answered)
 
     @classmethod
     def state_names(cls) -> list[str]:
@@ -103,12 +107,33 @@ class Explorable(anywidget.AnyWidget):
         shown = ", ".join(f"{name}={brief(value)}" for name, value in self.state().items())
         return f"{type(self).__name__}({shown})"
 
+    def _static_bundle(self) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self.to_html()}
+
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         found = super()._repr_mimebundle_(**kwargs)
         if found is None:
             return None
         data, metadata = found
-        return {**data, "text/plain": repr(self), "text/html": self.to_html()}, metadata
+        return {**data, **self._static_bundle()}, metadata
+
+    def _ipython_display_(self) -> None:
+        # A front end that lacks anywidget would show an error. So the static host comes first, and
+        # the live one takes its place once a front end has said that it can draw it.
+        if self._is_live and (found := self._repr_mimebundle_()):
+            display(found[0], metadata=found[1], raw=True)
+        else:
+            handle = display(self._static_bundle(), raw=True, display_id=True)
+            self._waiting.append(handle)
+
+    def _answered(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        if content != "d2lx is here" or self._is_live:
+            return
+        self._is_live = True
+        if found := self._repr_mimebundle_():
+            for handle in self._waiting:
+                handle.update(found[0], metadata=found[1], raw=True)
+        self._waiting.clear()
 
 
 def script(module: str | Path) -> str:

@@ -1,5 +1,6 @@
 """Helpers to put explorables on a page and to read what it shows."""
 
+import json
 from collections.abc import Callable
 
 from d2lattn.explorables import (
@@ -68,6 +69,13 @@ def forge(**state) -> Forge:
         "both ways": {**both, "bleu": 96.8, "weights": own},
     }
     return Forge(sentences, translators, [0, 1], **({"drawn": 1} | state))
+
+
+def sizes(figure: Explorable) -> tuple[int, int]:
+    """Bytes of what draws the figure, and of what trained models did with its sentences."""
+    names = [name for name in ("data", "sentences") if figure.has_trait(name)]
+    data = len(json.dumps(figure.get_state(names), separators=(",", ":"))) if names else 0
+    return len(figure.to_html().encode()) - data, data
 
 
 # One of each, as it starts. A new explorable is tested by adding it here.

@@ -1,10 +1,10 @@
 """The benchmark's own measurements, held to the limits."""
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
+from explorable_pages import sizes
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from explorables import CASES, paint_times, percentile_95
@@ -13,10 +13,8 @@ from explorables import CASES, paint_times, percentile_95
 @pytest.mark.parametrize("name", CASES)
 def test_bytes(name):
     figure = CASES[name]()
-    # What trained models did with sentences is data: the limit is for what draws it.
-    names = [name for name in ("data", "sentences") if figure.has_trait(name)]
-    data = len(json.dumps(figure.get_state(names), separators=(",", ":"))) if names else 0
-    assert len(figure.to_html().encode()) - data <= 30 * 1024
+    drawing, data = sizes(figure)
+    assert drawing <= 30 * 1024
     assert data <= 15 * 1024
 
 

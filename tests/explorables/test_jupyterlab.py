@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 import pytest
@@ -34,6 +35,13 @@ CELLS = [
     "bench",
     "print('bandwidth', bench.bandwidth)",
 ]
+
+
+class Lab(NamedTuple):
+    """Where the server answers, and the folder of its settings."""
+
+    address: str
+    settings: Path
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +73,7 @@ def lab(tmp_path_factory):
     address = f"http://127.0.0.1:{port}/lab"
     try:
         _wait_for(address, server)
-        yield address
+        yield Lab(address, home)
     finally:
         server.terminate()
         try:
@@ -103,7 +111,7 @@ def open_notebook(chromium, lab):
         context = chromium.new_context(viewport={"width": 1280, "height": 1000})
         contexts.append(context)
         page = context.new_page()
-        root = lab.removesuffix("lab")
+        root = lab.address.removesuffix("lab")
         page.route(
             "**/*",
             lambda route: (
@@ -112,13 +120,23 @@ def open_notebook(chromium, lab):
                 else route.abort()
             ),
         )
-        page.goto(f"{lab}/tree/{name}?reset")
+        page.goto(f"{lab.address}/tree/{name}?reset")
         page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
         return page
 
     yield opened
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def without_anywidget(lab):
+    """As where the kernel has anywidget and the server that shows the page has not."""
+    page = lab.settings / "labconfig" / "page_config.json"
+    page.parent.mkdir()
+    page.write_text('{"disabledExtensions": {"anywidget": true}}')
+    yield
+    shutil.rmtree(page.parent)
 
 
 def test_saved_notebook_says_something_before_it_is_run(open_notebook):
@@ -157,6 +175,20 @@ def test_slider_moved_by_keyboard_is_read_back(open_notebook):
     )
     read = float(re.search(r"bandwidth ([\d.]+)", last.inner_text())[1])
     assert read == pytest.approx(moved, abs=6e-4)
+
+
+def test_notebook_without_anywidget_plays_the_static_figure(open_notebook, without_anywidget):
+    page = open_notebook("small.ipynb")
+    _run_all(page)
+    page.get_by_text("bandwidth 0.5", exact=True).wait_for(timeout=90_000)
+    page.wait_for_timeout(3_000)  # a live figure would have taken its place by now
+    figure = page.locator(".d2lx[data-d2lx]")
+    slider = figure.get_by_role("slider", name="Bandwidth h")
+    before = slider.get_attribute("aria-valuetext")
+    slider.press("ArrowRight")
+    assert slider.get_attribute("aria-valuetext") != before
+    assert page.locator(LIVE).count() == 0
+    assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
 
 
 @pytest.mark.parametrize(("chapter", "title", "control"), PLAYED)

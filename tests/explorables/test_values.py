@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from explorable_pages import sizes
 
 from d2lattn.explorables import CueMixer, NadarayaWatsonBench
 from d2lattn.explorables.base import BUNDLES
@@ -125,7 +126,9 @@ def test_output_is_the_same_every_time(example):
 
 
 def test_each_output_is_within_its_30_kilobytes(example):
-    assert len(example().to_html().encode()) <= 30 * 1024
+    drawing, data = sizes(example())
+    assert drawing <= 30 * 1024
+    assert data <= 15 * 1024
 
 
 def test_state_survives_hostile_labels():

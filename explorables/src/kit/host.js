@@ -48,6 +48,11 @@ function play({ render, rebuild = [] }, model, put) {
 
 /** @param {Explorable} explorable */
 export const live = (explorable) => ({
+  /** @param {{ model: Model & { send(content: string): void } }} given */
+  initialize({ model }) {
+    // Python waits for this before it shows a live figure: not every notebook has anywidget.
+    model.send("d2lx is here");
+  },
   /** @param {{ model: Model, el: HTMLElement }} given */
   render({ model, el }) {
     try {
