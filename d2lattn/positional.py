@@ -1,0 +1,129 @@
+"""Positional encodings (chapter 6): where a step stands, as a vector added to what stands there."""
+
+import torch
+from torch import Tensor, nn
+
+from d2lattn.checks import check_floats, wrong
+
+
+def sinusoids(max_len: int, num_hiddens: int) -> Tensor:
+    """Waves of position: p_{i, 2j} = sin(i / 10000^(2j/d)), p_{i, 2j+1} = cos(i / 10000^(2j/d)).
+
+    The first two columns turn by one radian a step, the later ones ever more slowly. An odd width
+    ends with a sine.
+
+    >>> sinusoids(max_len=3, num_hiddens=4)  # sin i, cos i, sin(i / 100), cos(i / 100)
+    tensor([[ 0.0000,  1.0000,  0.0000,  1.0000],
+            [ 0.8415,  0.5403,  0.0100,  0.9999],
+            [ 0.9093, -0.4161,  0.0200,  0.9998]])
+
+    Args:
+        max_len: how many positions i there are, from 0 on.
+        num_hiddens: d, width of an encoding.
+
+    Returns:
+        A tensor of PyTorch's default dtype, shape (max_len, num_hiddens).
+
+    Raises:
+        ValueError: a size is below 1.
+
+    Source: Vaswani et al. 2017, section 3.5; the notes' section 10.6.3.
+    """
+    _check_sizes(max_len=max_len, num_hiddens=num_hiddens)
+    # In float64: a single-precision angle of 1000 radians is off by up to 3e-5.
+    i = torch.arange(max_len, dtype=torch.float64).unsqueeze(1)  # (T, 1)
+    even = torch.arange(0, num_hiddens, 2, dtype=torch.float64)  # 2j, up to the width
+    angles = i / 10000 ** (even / num_hiddens)  # (T, 1) / (J,) -> (T, J)
+    waves = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)  # (T, J, 2) -> (T, 2 J)
+    return waves[:, :num_hiddens].to(torch.get_default_dtype())
+
+
+class PositionalEncoding(nn.Module):
+    """Add the sinusoids of their positions to the steps of a sequence.
+
+    >>> encoding = PositionalEncoding(num_hiddens=2, dropout=0)
+    >>> encoding(torch.zeros(1, 2, 2))  # sin 0, cos 0, sin 1, cos 1
+    tensor([[[0.0000, 1.0000],
+             [0.8415, 0.5403]]])
+    >>> encoding(torch.zeros(1, 1, 2), start=1)  # step by step: the second step alone
+    tensor([[[0.8415, 0.5403]]])
+
+    Call it with sequences (B, T, num_hiddens) and the position of their first step, 0 unless
+    decoding goes on from there; it gives a tensor of that shape. Wrong types raise TypeError,
+    wrong shapes and positions past the table ValueError.
+
+    The table `P`, shape (1, max_len, num_hiddens), is a buffer: it moves with the module, and no
+    file holds it, because it can be made again.
+
+    Args:
+        num_hiddens: width of a step.
+        dropout: the share of entries that training sets to zero.
+        max_len: how many positions the table has.
+
+    Source: Vaswani et al. 2017, section 3.5; d2l.ai section 11.6.3; the notes' section 10.6.3.
+    """
+
+    P: Tensor
+
+    def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("P", sinusoids(max_len, num_hiddens).unsqueeze(0), persistent=False)
+
+    def forward(self, X: Tensor, start: int = 0) -> Tensor:
+        """Check, and add p_start to the first step, p_{start+1} to the second, and so on."""
+        return self.dropout(X + _positions(self.P, X, start))  # (B, T, D) + (1, T, D)
+
+
+class LearnedPositionalEncoding(nn.Module):
+    """Add a learned vector for each position: `PositionalEncoding` with a table that is trained.
+
+    A position that no training sequence reached keeps the small random vector it began with.
+
+    >>> encoding = LearnedPositionalEncoding(num_hiddens=2, dropout=0, max_len=3)
+    >>> _ = encoding.P.data.copy_(torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    >>> encoding(torch.full((1, 2, 2), 10.0), start=1).tolist()
+    [[[13.0, 14.0], [15.0, 16.0]]]
+
+    It is called, and raises, like `PositionalEncoding`.
+
+    Args:
+        num_hiddens: width of a step.
+        dropout: the share of entries that training sets to zero.
+        max_len: how many positions can be learned.
+
+    Source: Gehring et al. 2017, section 3.1; deviation 0.02 at the start as in Devlin et al. 2019.
+    """
+
+    def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
+        super().__init__()
+        _check_sizes(max_len=max_len, num_hiddens=num_hiddens)
+        self.dropout = nn.Dropout(dropout)
+        self.P = nn.Parameter(torch.randn(1, max_len, num_hiddens) * 0.02)
+
+    def forward(self, X: Tensor, start: int = 0) -> Tensor:
+        """Check, and add P[start] to the first step, P[start + 1] to the second, and so on."""
+        return self.dropout(X + _positions(self.P, X, start))  # (B, T, D) + (1, T, D)
+
+
+def _positions(P: Tensor, X: Tensor, start: int) -> Tensor:
+    """Check, and give the rows of a table (1, max_len, D) that belong to the steps of X."""
+    check_floats(module=P, X=X)
+    if not isinstance(start, int):
+        raise wrong(TypeError, "start", start, "an integer")
+    _, max_len, width = P.shape
+    if X.dim() != 3 or X.shape[2] != width:
+        raise wrong(ValueError, "X", X, f"(B, T, {width})")
+    if start < 0:
+        raise wrong(ValueError, "start", start, "to be 0 or more")
+    end = start + X.shape[1]
+    if end > max_len:
+        needs = f"to be {end} or more: X has {X.shape[1]} steps from position {start} on"
+        raise wrong(ValueError, "max_len", max_len, needs)
+    return P[:, start:end]  # (1, max_len, D) -> (1, T, D)
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if size < 1:
+            raise wrong(ValueError, name, size, "to be 1 or more")
