@@ -163,9 +163,9 @@ class AlignmentJudge(Explorable):
     def words(self) -> str:
         """HTML for where no script runs."""
         return paragraph(
-            "Interactive figure: alignment judge. The attention of a trained translator, the gold "
-            "word alignments (sure and possible), and precision, recall and alignment error rate "
-            f"of the links that are read off, for {len(self.sentences)} sentences, first of all:"
+            "Interactive figure: alignment judge. The attention of a trained translator, gold word "
+            "alignments (sure and possible), and precision, recall and alignment error rate of "
+            f"the links read off, for {len(self.sentences)} sentences:"
         ) + table(
             ["source", "target"],
             [(" ".join(one["source"]), " ".join(one["target"])) for one in self.sentences[:3]],

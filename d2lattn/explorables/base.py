@@ -23,9 +23,8 @@ BUNDLES = Path(__file__).parent / "bundles"
 LOADER = """\
 for (const p of document.querySelectorAll("[data-d2lx]")) for (const c of p.childNodes)
 if (c.nodeType == 8 && !c.begun) {
-const s = document.createElement("script");
-Object.assign(s, { type: "module", text: c.data });
-c.begun = true; p.append(s); s.remove();
+const s = Object.assign(document.createElement("script"), { type: "module", text: c.data });
+c.begun = 1; p.append(s); s.remove();
 }
 """
 
@@ -127,7 +126,7 @@ class Explorable(anywidget.AnyWidget):
             self._waiting.append(handle)
 
     def _answered(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        if content != "d2lx is here" or self._is_live:
+        if content != "d2lx" or self._is_live:
             return
         self._is_live = True
         if found := self._repr_mimebundle_():

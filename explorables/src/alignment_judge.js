@@ -169,12 +169,12 @@ function render({ model, el }) {
   const note = h(
     "p",
     { class: "d2lx-note" },
-    "AER: alignment error rate; last column: over all sentences of this model (that you marked). Uniform: the mean of random links.",
+    "AER: alignment error rate. Last column: all sentences of this model (that you marked). Uniform: mean of random links.",
   );
   const formula = h("p", { class: "d2lx-formula" });
   // Over the threshold, all sentences of the model: told apart by dashes, and not by colour alone.
   const chart = plot({
-    ...{ label: "Precision, recall and error rate over the threshold", height: 150 },
+    ...{ label: "Precision, recall, error rate over threshold", height: 150 },
     ...{ xLabel: "threshold", yLabel: "score" },
     onresize: () => live?.redraw(),
   });

@@ -213,12 +213,16 @@ def test_targets_are_large_enough_for_a_finger(visit):
     assert stage.evaluate("e => e.scrollLeft") > 0
 
 
+# What a control moves first.
+RESULTS = ".d2lx-result, .d2lx-mix > div > .d2lx-weight, .d2lx-forge > div > div > .d2lx-stage"
+
+
 def test_on_a_phone_a_control_stands_beside_what_it_moves(visit):
     page = visit(*(example().to_html() for example in EXAMPLES.values()), **PHONE)
     for figure in page.locator(".d2lx > .d2lx").all():
         top = "(e) => e.getBoundingClientRect().top"
         bottom = "(e) => e.getBoundingClientRect().bottom"
-        results = figure.locator(".d2lx-result, .d2lx-mix > div > .d2lx-weight").all()
+        results = figure.locator(RESULTS).all()
         for slider in figure.locator("input[type=range]:visible").all():
             reach = min(
                 max(slider.evaluate(bottom), one.evaluate(bottom))

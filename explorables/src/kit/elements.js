@@ -19,11 +19,9 @@ export function attr(element, values) {
   for (const [name, value] of Object.entries(values)) {
     if (typeof value === "function") element.addEventListener(name.replace(/^on/, ""), value);
     else if (value === null || value === false) element.removeAttribute(name);
-    else {
-      const text = value === true ? "" : String(value);
-      // Even the same value again would have the browser lay the shape out once more.
-      if (element.getAttribute(name) !== text) element.setAttribute(name, text);
-    }
+    // Even the same value again would have the browser lay the shape out once more.
+    else if (element.getAttribute(name) !== `${value}`)
+      element.setAttribute(name, value === true ? "" : value);
   }
   return element;
 }

@@ -51,7 +51,7 @@ export const live = (explorable) => ({
   /** @param {{ model: Model & { send(content: string): void } }} given */
   initialize({ model }) {
     // Python waits for this before it shows a live figure: not every notebook has anywidget.
-    model.send("d2lx is here");
+    model.send("d2lx");
   },
   /** @param {{ model: Model, el: HTMLElement }} given */
   render({ model, el }) {
