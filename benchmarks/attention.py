@@ -1,8 +1,9 @@
 """Time and peak memory of our attention beside the explicit form and PyTorch's own.
 
 python benchmarks/attention.py prints the tables and writes them to
-reference/benchmarks/attention.md, a section of the benchmarks page; with --scores it compares
-additive scores with dot products, in reference/benchmarks/scores.md. That needs a C++ compiler.
+reference/benchmarks/attention.md, a section of the benchmarks page. With --heads it compares
+multi-head attention, in reference/benchmarks/multi-head.md; with --scores additive scores with dot
+products, in reference/benchmarks/scores.md, for which it needs a C++ compiler.
 """
 
 import argparse
@@ -13,16 +14,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from measure import median_times, peak_memory, processor
-from torch import Tensor
+from measure import median_times, peak_memory, print_and_write, processor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lattn as d2l
 
 SIZES = [(32, 64), (16, 128), (8, 256), (8, 512), (4, 1024)]  # sequences, keys (and queries) each
 HEADS = 8
+MULTI_HEAD_SIZES = [  # sequences, positions, width of all heads, heads
+    (64, 10, 256, 4),
+    (32, 64, 256, 4),
+    (16, 128, 256, 8),
+    (4, 512, 256, 8),
+    (1, 2048, 256, 8),
+]
+MEMORY_LENGTHS = (512, 1024, 2048, 4096)
 SCORE_WIDTH, SCORE_LENGTHS = 64, (64, 128, 256, 512)
 PAGE = Path(__file__).parents[1] / "reference" / "benchmarks" / "attention.md"
+MULTI_HEAD_PAGE = PAGE.with_name("multi-head.md")
 SCORES_PAGE = PAGE.with_name("scores.md")
 Attention = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
 
@@ -92,6 +102,89 @@ def dot_product_table(width: int, sizes: list[tuple[int, int]], masked: bool, se
                 f"{times['ours'] / times['explicit']:.2f}",
                 *(f"{bytes_[name] / 1e6:.1f}" for name in attentions),
             )
+
+
+def multi_head_forms(width: int, heads: int) -> tuple[dict[str, Attention], list[nn.Parameter]]:
+    """Make four functions that give the same, and the parameters that each is trained by."""
+    ours = d2l.MultiHeadAttention(width, width, width, width, heads, 0)
+    theirs = nn.MultiheadAttention(width, heads, bias=False, batch_first=True)
+    projections = (ours.W_q, ours.W_k, ours.W_v)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in projections]))
+        theirs.out_proj.weight.copy_(ours.W_o.weight)
+
+    def around(attention: Attention) -> Attention:
+        """Put the four linear layers around an attention, and nothing else."""
+
+        def attend(q: Tensor, k: Tensor, v: Tensor, lens: Tensor | None) -> Tensor:
+            split = (  # (B, N, D) -> (B, H, N, D / H)
+                layer(x).unflatten(-1, (heads, -1)).transpose(1, 2)
+                for layer, x in zip(projections, (q, k, v), strict=True)
+            )
+            joined = attention(*split, lens).transpose(1, 2).flatten(2)  # (B, N, D)
+            return ours.W_o(joined)
+
+        return attend
+
+    def pytorch(q: Tensor, k: Tensor, v: Tensor, lens: Tensor | None) -> Tensor:
+        return theirs(q, k, v, need_weights=False)[0]
+
+    forms = {
+        "ours": ours,
+        "PyTorch": pytorch,
+        "four layers": around(bare),
+        "explicit": around(explicit),
+    }
+    return forms, [*ours.parameters(), *theirs.parameters()]
+
+
+def training_steps(
+    batch: int, length: int, width: int, heads: int
+) -> dict[str, Callable[[], object]]:
+    """Make a forward and a backward pass of each form, for X and all weights."""
+    forms, parameters = multi_head_forms(width, heads)
+    X = torch.randn(batch, length, width, requires_grad=True)
+    upstream = torch.randn_like(X)
+    wanted = X, *parameters
+
+    def step(form: Attention) -> Callable[[], object]:
+        return lambda: torch.autograd.grad(form(X, X, X, None), wanted, upstream, allow_unused=True)
+
+    expected = forms["ours"](X, X, X, None)
+    for form in forms.values():
+        torch.testing.assert_close(form(X, X, X, None), expected, rtol=0, atol=1e-5)
+    return {name: step(form) for name, form in forms.items()}
+
+
+def multi_head_table(seconds: float):
+    """Write the table of times: ours beside PyTorch's module and the two forms of four layers."""
+    names = ("ours", "PyTorch", "four layers", "explicit")
+    yield (
+        "| B × N × D × H | ours, ms | PyTorch, ms | four layers, ms | explicit, ms "
+        "| ours / PyTorch | ours / four layers | ours / explicit |"
+    )
+    yield "|---|--:|--:|--:|--:|--:|--:|--:|"
+    for sizes in MULTI_HEAD_SIZES:
+        times = median_times(training_steps(*sizes), seconds, clock=time.process_time)
+        yield row(
+            " × ".join(map(str, sizes)),
+            *(f"{1e3 * times[name]:.2f}" for name in names),
+            *(f"{times['ours'] / times[name]:.2f}" for name in names[1:]),
+        )
+
+
+def multi_head_memory_table():
+    """Write the table of memory by the length of one sequence."""
+    yield "| positions | ours, MB | PyTorch, MB | explicit, MB | ours, KB a position |"
+    yield "|--:|--:|--:|--:|--:|"
+    for length in MEMORY_LENGTHS:
+        steps = training_steps(1, length, 256, 8)
+        bytes_ = {name: peak_memory(steps[name]) for name in ("ours", "PyTorch", "explicit")}
+        yield row(
+            f"{length:,}",
+            *(f"{peak / 1e6:,.1f}" for peak in bytes_.values()),
+            f"{bytes_['ours'] / 1e3 / length:.1f}",
+        )
 
 
 def scores_table(width: int, seconds: float):
@@ -171,6 +264,34 @@ def page(seconds: float):
     yield from dot_product_table(64, SIZES[-2:], True, seconds)
 
 
+def multi_head_page(seconds: float):
+    """Write the section on multi-head attention, line by line."""
+    yield "<!-- Written by: python benchmarks/attention.py --heads -->"
+    yield ""
+    yield (
+        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
+        "1 thread, float32, self-attention without biases, forward and backward. "
+        "Command: `python benchmarks/attention.py --heads`."
+    )
+    yield ""
+    yield (
+        "Milliseconds of processor time, in turn; B sequences of N positions, width D in H heads. "
+        "All forms hold the same weights and give the same. *Ours* is `MultiHeadAttention`, "
+        "*PyTorch* `nn.MultiheadAttention` asked for no weights. *Four layers* is "
+        "`scaled_dot_product_attention` between four linear layers, without checks and with "
+        "nothing kept; *explicit* is multiply, softmax, multiply between them."
+    )
+    yield ""
+    yield from multi_head_table(seconds)
+    yield ""
+    yield (
+        "Memory of one sequence, D = 256 and H = 8, beside what input and weights hold. The fused "
+        "kernel's part grows with the positions, the explicit form's with their square."
+    )
+    yield ""
+    yield from multi_head_memory_table()
+
+
 def scores_page(seconds: float):
     """Write the section on what a score costs, line by line."""
     yield "<!-- Written by: python benchmarks/attention.py --scores -->"
@@ -198,21 +319,22 @@ def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=1.0, help="for each cell (default 1)")
-    parser.add_argument("--scores", action="store_true", help="what a score costs, and no more")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--heads", action="store_true", help="multi-head attention, and no more")
+    only.add_argument("--scores", action="store_true", help="what a score costs, and no more")
     parser.add_argument("--output", type=Path, help="where the section goes")
     parser.add_argument("--threads", type=int, help="for PyTorch (default: as it likes)")
     options = parser.parse_args()
-    if options.threads or options.scores:
-        torch.set_num_threads(options.threads or 1)  # scores.md says one
+    if options.threads or options.heads or options.scores:
+        torch.set_num_threads(options.threads or 1)  # their pages say one
     torch.manual_seed(0)
-    write, output = (scores_page, SCORES_PAGE) if options.scores else (page, PAGE)
-    output = options.output or output
-    lines = []
-    for line in write(options.seconds):
-        print(line, flush=True)
-        lines.append(line)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if options.heads:
+        write, output = multi_head_page, MULTI_HEAD_PAGE
+    elif options.scores:
+        write, output = scores_page, SCORES_PAGE
+    else:
+        write, output = page, PAGE
+    print_and_write(write(options.seconds), options.output or output)
 
 
 if __name__ == "__main__":

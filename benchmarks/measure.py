@@ -1,4 +1,7 @@
-"""How the benchmarks measure: time in turn, memory by the allocator, and on which processor."""
+"""How the benchmarks measure: time in turn, memory by the allocator, and on which processor.
+
+And how they tell: line by line, on the screen and in the book.
+"""
 
 import json
 import os
@@ -6,7 +9,7 @@ import platform
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from torch.profiler import ProfilerActivity, profile
@@ -68,3 +71,13 @@ def processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def print_and_write(lines: Iterable[str], path: Path) -> None:
+    """Print each line as soon as it is there; write all of them when the last one is."""
+    kept = []
+    for line in lines:
+        print(line, flush=True)
+        kept.append(line)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(kept) + "\n", encoding="utf-8")

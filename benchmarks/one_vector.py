@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 import translation
-from measure import processor
+from measure import print_and_write, processor
 
 import d2lattn as d2l
 from d2lattn.corpus import Vocabulary, batches, load_corpus
@@ -105,12 +105,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
-    lines = []
-    for line in page(options):
-        print(line, flush=True)
-        lines.append(line)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print_and_write(page(options), options.output)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from measure import median_times, peak_memory, processor
+from measure import median_times, peak_memory, print_and_write, processor
 
 import d2lattn as d2l
 from d2lattn.corpus import Pair, Vocabulary, batches, load_corpus
@@ -468,12 +468,7 @@ def main() -> None:
             setattr(options, name, theirs if real else ours)
     if options.threads:
         torch.set_num_threads(options.threads)
-    lines = []
-    for line in tatoeba(options) if real else own_corpus(options):
-        print(line, flush=True)
-        lines.append(line)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print_and_write(tatoeba(options) if real else own_corpus(options), options.output)
 
 
 if __name__ == "__main__":
