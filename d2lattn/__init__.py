@@ -14,6 +14,13 @@ except ModuleNotFoundError:
         "d2lattn needs PyTorch; install it with: pip install -r requirements.txt"
     ) from None
 
+from d2lattn.ablation import (
+    every_subset,
+    head_contributions,
+    head_means,
+    value_lengths,
+    without_heads,
+)
 from d2lattn.decoding import (
     AttentionSteps,
     Hypothesis,

@@ -1,0 +1,202 @@
+"""Heads switched off, and what each of them adds to the output (chapter 5).
+
+The input of `W_o` is the heads side by side, so a hook there sees each head's share, and can put
+something else in its place.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from d2lattn.checks import wrong
+from d2lattn.multihead import MultiHeadAttention, split_heads
+from d2lattn.training import evaluating
+
+
+@torch.no_grad()
+def value_lengths(attention: MultiHeadAttention, values: Tensor) -> Tensor:
+    """Measure how long each value is where each head puts it: the norm of W_o W_v v, head by head.
+
+    >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
+    >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
+    >>> value_lengths(attention, torch.tensor([[[3.0, 0.0], [4.0, -1.0]]]))
+    tensor([[[3., 4.],
+             [0., 1.]]])
+
+    Args:
+        attention: with H heads.
+        values: as the attention takes them, shape (B, K, value_size).
+
+    Returns:
+        Shape (B, H, K).
+
+    Raises:
+        ValueError: the shape of `values` does not fit.
+
+    Source: Kobayashi et al. 2020.
+    """
+    if values.dim() != 3 or values.shape[2] != attention.W_v.in_features:
+        raise wrong(ValueError, "values", values, f"(B, K, {attention.W_v.in_features})")
+    heads = split_heads(attention.W_v(values), attention.num_heads)  # (B, H, K, D / H)
+    # (O, D) -> (H, D / H, O): the rows of W_o's transpose that each head meets
+    outward = attention.W_o.weight.T.unflatten(0, (attention.num_heads, -1))
+    return (heads @ outward).norm(dim=-1)  # (B, H, K, D / H) x (H, D / H, O) -> (B, H, K)
+
+
+@torch.no_grad()
+def head_contributions(attention: MultiHeadAttention, values: Tensor) -> Tensor:
+    """Measure what each key adds to each output through each head: weight times `value_lengths`.
+
+    A weight says how much of a value is taken; the value may still be short, or `W_o` may drop it.
+
+    >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
+    >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
+    >>> values = torch.tensor([[[3.0, 0.0], [3.0, 1.0]]])
+    >>> _ = attention(torch.zeros(1, 1, 2), values, values)  # both heads look at both keys alike
+    >>> head_contributions(attention, values)
+    tensor([[[[1.5000, 1.5000]],
+    <BLANKLINE>
+             [[0.0000, 0.5000]]]])
+
+    Args:
+        attention: with H heads; the weights are those of its last call.
+        values: those of the last call, shape (B, K, value_size).
+
+    Returns:
+        The norm of weight times W_o W_v v, shape (B, H, Q, K).
+
+    Raises:
+        RuntimeError: there was no call.
+        ValueError: the shape of `values` is not that of the last call.
+
+    Source: Kobayashi et al. 2020, who look at the heads of a layer together.
+    """
+    weights = attention.attention_weights  # (B, H, Q, K)
+    if values.shape[:2] != weights[:, 0, 0].shape:
+        needs = f"({weights.shape[0]}, {weights.shape[3]}, value_size), as in the last call"
+        raise wrong(ValueError, "values", values, needs)
+    return weights * value_lengths(attention, values).unsqueeze(2)  # by (B, H, 1, K)
+
+
+@contextmanager
+def without_heads(
+    attention: MultiHeadAttention, heads: Iterable[int], means: Tensor | None = None
+) -> Iterator[None]:
+    """Switch heads off inside a `with` block: what they give is 0, or their mean.
+
+    >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
+    >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
+    >>> one = torch.ones(1, 1, 2)
+    >>> with without_heads(attention, [0]):
+    ...     attention(one, one, one).tolist()
+    [[[0.0, 1.0]]]
+
+    Args:
+        attention: with H heads.
+        heads: which to switch off, from 0.
+        means: what `head_means` gives, shape (H, D / H); zeros otherwise.
+
+    Raises:
+        ValueError: there is no such head, or the shape of `means` does not fit.
+
+    Source: Michel et al. 2019, with zeros.
+    """
+    num_heads, width = attention.num_heads, attention.W_o.in_features
+    off = torch.zeros(num_heads, dtype=torch.bool, device=attention.W_o.weight.device)
+    for head in heads:
+        if not 0 <= head < num_heads:
+            raise wrong(ValueError, "heads", head, f"to be from 0 to {num_heads - 1}")
+        off[head] = True
+    off = off.repeat_interleave(width // num_heads)  # (H,) -> (D,)
+    if means is None:
+        means = torch.zeros(num_heads, width // num_heads)
+    if means.shape != (num_heads, width // num_heads):
+        raise wrong(ValueError, "means", means, f"({num_heads}, {width // num_heads})")
+    instead = means.flatten().to(attention.W_o.weight)  # (H, D / H) -> (D,)
+
+    def ablate(_: object, inputs: tuple[Tensor]) -> Tensor:
+        return torch.where(off, instead.to(inputs[0].dtype), inputs[0])  # (B, Q, D)
+
+    hook = attention.W_o.register_forward_pre_hook(ablate)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+@torch.no_grad()
+def head_means(attention: MultiHeadAttention, run: Callable[[], object]) -> Tensor:
+    """Give the mean of what each head gives, over every query that `run` sends through.
+
+    Zeros take away even what a head always says; its mean takes away only what it says *here*.
+
+    >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
+    >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
+    >>> values = torch.tensor([[[3.0, 0.0]], [[5.0, 1.0]]])
+    >>> head_means(attention, lambda: attention(values, values, values))
+    tensor([[4.0000],
+            [0.5000]])
+
+    Args:
+        attention: with H heads; it is in eval mode while `run` runs.
+        run: calls the attention, or the model it is part of, on the data; once or often.
+
+    Returns:
+        Shape (H, D / H).
+
+    Raises:
+        ValueError: `run` never calls the attention.
+    """
+    total, count = 0, 0
+
+    def collect(_: object, inputs: tuple[Tensor]) -> None:
+        nonlocal total, count
+        joined = inputs[0].flatten(0, -2)  # (B, Q, D) -> (B * Q, D)
+        total, count = total + joined.sum(dim=0), count + len(joined)
+
+    hook = attention.W_o.register_forward_pre_hook(collect)
+    try:
+        with evaluating(attention):
+            run()
+    finally:
+        hook.remove()
+    if not count:
+        raise wrong(ValueError, "run", run, "to call the attention")
+    return (total / count).unflatten(0, (attention.num_heads, -1))  # (D,) -> (H, D / H)
+
+
+@torch.no_grad()
+def every_subset(
+    attention: MultiHeadAttention,
+    measure: Callable[[], float | Tensor],
+    means: Tensor | None = None,
+) -> list[float]:
+    """Measure with every subset of the heads switched on, the others being off.
+
+    >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
+    >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
+    >>> one = torch.tensor([[[1.0, 10.0]]])
+    >>> every_subset(attention, lambda: attention(one, one, one).sum())
+    [0.0, 1.0, 10.0, 11.0]
+
+    Args:
+        attention: with H heads; it is in eval mode throughout. A model around it is not touched.
+        measure: gives one number; it is called 2^H times.
+        means: as in `without_heads`.
+
+    Returns:
+        2^H numbers. In that at place s, head h is on where bit h of s is set: the first is without
+        any head, the last with all, that at place 2^h with head h alone.
+
+    Raises:
+        ValueError: the shape of `means` does not fit.
+    """
+    places = range(attention.num_heads)
+    found = []
+    with evaluating(attention):
+        for on in range(2**attention.num_heads):
+            with without_heads(attention, [h for h in places if not on >> h & 1], means):
+                found.append(float(measure()))
+    return found
