@@ -23,6 +23,7 @@ from d2lattn.explorables import (
     CueMixer,
     Explorable,
     Forge,
+    HeadAblation,
     NadarayaWatsonBench,
     SaturationLab,
     Storyboard,
@@ -77,6 +78,21 @@ def six_forgeries() -> Forge:
     return Forge(judged, {"forwards": model, "both ways": model}, range(6))
 
 
+def six_heads() -> HeadAblation:
+    """Give the bench as many heads and words as it takes, and two inputs."""
+    words, places = [f"word{i}" for i in range(16)], range(16)
+    powers = [
+        [[math.exp(4 * math.sin(h + i * j)) for j in places] for i in places] for h in range(6)
+    ]
+    one = {
+        "queries": words,
+        "keys": words,
+        "weights": [[[x / sum(row) for x in row] for row in head] for head in powers],
+        "lengths": [[1 + math.sin(h + j) for j in places] for h in range(6)],
+    }
+    return HeadAblation([one] * 2, {"zero": [1 / (1 + s) for s in range(64)]})
+
+
 CASES: dict[str, Callable[[], Explorable]] = {
     "CueMixer, 5 items": CueMixer,
     "NadarayaWatsonBench, 12 points": NadarayaWatsonBench,
@@ -88,6 +104,7 @@ CASES: dict[str, Callable[[], Explorable]] = {
     "AlignmentJudge, 12 sentences": twelve_sentences,
     "Storyboard, 14 words": fourteen_words,
     "Forge, 6 sentences": six_forgeries,
+    "HeadAblation, 6 heads": six_heads,
 }
 
 # Two requests around the figure's own: the first marks the start of the frame, the second posts a

@@ -9,6 +9,7 @@ from d2lattn.explorables.alignment_judge import AlignmentJudge
 from d2lattn.explorables.base import Explorable
 from d2lattn.explorables.cue_mixer import CueMixer
 from d2lattn.explorables.forge import Forge
+from d2lattn.explorables.head_ablation import HeadAblation
 from d2lattn.explorables.nadaraya_watson_bench import NadarayaWatsonBench
 from d2lattn.explorables.saturation_lab import SaturationLab
 from d2lattn.explorables.storyboard import Storyboard
@@ -18,6 +19,7 @@ __all__ = [
     "CueMixer",
     "Explorable",
     "Forge",
+    "HeadAblation",
     "NadarayaWatsonBench",
     "SaturationLab",
     "Storyboard",

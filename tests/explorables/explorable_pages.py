@@ -8,6 +8,7 @@ from d2lattn.explorables import (
     CueMixer,
     Explorable,
     Forge,
+    HeadAblation,
     NadarayaWatsonBench,
     SaturationLab,
     Storyboard,
@@ -73,9 +74,41 @@ def forge(**state) -> Forge:
 
 def sizes(figure: Explorable) -> tuple[int, int]:
     """Bytes of what draws the figure, and of what trained models did with its sentences."""
-    names = [name for name in ("data", "sentences") if figure.has_trait(name)]
+    names = [name for name in ("data", "sentences", "examples", "losses") if figure.has_trait(name)]
     data = len(json.dumps(figure.get_state(names), separators=(",", ":"))) if names else 0
     return len(figure.to_html().encode()) - data, data
+
+
+def bench(**state) -> HeadAblation:
+    """Four heads: the first two do the same work, the third is sharp and idle, the fourth blurred.
+
+    Without both of the first two the loss rises by 0.6, without the fourth by 0.25.
+    """
+    keys = ["the", "happy", "cow", "<eos>"]
+    one_place = [[float(k == place) for k in range(4)] for place in (0, 2, 2)]
+    next_place = [[float(k == place) for k in range(4)] for place in (1, 2, 3)]
+    heads = [one_place, [[0.7 * x + 0.075 for x in row] for row in one_place], next_place]
+    heads.append([[0.25] * 4] * 3)
+    first = {
+        "name": "the happy cow",
+        "queries": ["la", "vache", "heureuse"],
+        "keys": keys,
+        "weights": heads,
+        "lengths": [[2, 1, 2.5, 0.5], [1.5, 1, 2, 1], [0.01, 0.02, 0.01, 0.01], [1, 1.5, 1, 0.5]],
+    }
+    second = {
+        **first,
+        "name": "cow",
+        "queries": ["vache"],
+        "keys": ["cow", "<eos>"],
+        "weights": [[[0.9, 0.1]], [[0.75, 0.25]], [[0, 1]], [[0.5, 0.5]]],
+        "lengths": [row[2:] for row in first["lengths"]],
+    }
+    losses = [
+        0.1 + 0.6 * (s & 3 == 0) + 0.25 * (s & 8 == 0) + 0.002 * (s & 4 == 0) for s in range(16)
+    ]
+    zero_and_mean = {"zero": losses, "mean": [0.05 + 0.5 * loss for loss in losses]}
+    return HeadAblation([first, second], zero_and_mean, "error", **state)
 
 
 # One of each, as it starts. A new explorable is tested by adding it here.
@@ -86,6 +119,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "AlignmentJudge": lambda: AlignmentJudge(SENTENCES),
     "Storyboard": story,
     "Forge": lambda: forge(drawn=0),
+    "HeadAblation": bench,
 }
 
 # What the book's theme gives to a page, light and dark.
