@@ -260,6 +260,15 @@ def test_inputs_stay_as_they_were(name):
     assert all(torch.equal(i, b) for i, b in zip(inputs, before, strict=True))
 
 
+@each_kernel
+def test_what_is_needed_is_made_where_the_keys_are(name):
+    """Another default device stands for a second one: a tensor made there would not fit."""
+    keys, values = torch.rand(6), torch.rand(6)
+    expected = leave_one_out_error(keys, values, 0.3, KERNELS[name])
+    with torch.device("meta"):
+        assert leave_one_out_error(keys, values, 0.3, KERNELS[name]) == expected
+
+
 # Leaving one out
 
 
