@@ -172,10 +172,10 @@ def beam_search(
             if new_look is not None:
                 looks = new_look if looks is None else torch.cat((looks, new_look), dim=-2)
                 looks = looks[rows]  # (B K, ..., T, S)
-            # A score only ever falls: once nothing alive is above the best that ended, it has won.
+            # A score never rises: once all that is alive is below the best that ended, it has won.
             best_alive = score.masked_fill(~alive, -torch.inf).amax(dim=1)
             best_ended = score.masked_fill(alive, -torch.inf).amax(dim=1)
-            if not alive.any() or (length_penalty == 0 and (best_alive <= best_ended).all()):
+            if not alive.any() or (length_penalty == 0 and (best_alive < best_ended).all()):
                 break
     length = (written != eos).sum(dim=-1) + 1  # (B K,): <eos> may stand at the end only
     length = length.clamp(max=written.shape[-1]).view_as(score)

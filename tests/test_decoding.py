@@ -257,6 +257,14 @@ def test_a_length_penalty_divides_by_a_power_of_the_length():
         assert best.score == pytest.approx(math.log(0.36 if tokens else 0.4))  # no penalty in it
 
 
+def test_a_translation_that_was_cut_off_is_as_long_as_its_tokens():
+    chain = [[0.0, 0.0, 0.6, 0.4, 0.0]] * 5
+    model, source = EncoderDecoder(Nothing(), Table(chain)), torch.zeros(1, 1, dtype=torch.long)
+    # Both are of one token, <eos> or another; if the other counted an <eos>, it would win.
+    (best,) = beam_search(model, source, beam_size=2, max_len=1, length_penalty=1.0)
+    assert best.tokens == []
+
+
 def test_what_a_search_does_unless_told_otherwise():
     for search, expected in (
         (greedy_decode, {"source_valid_lens": None, "max_len": 50, "bos": 1, "eos": 2}),
@@ -322,6 +330,33 @@ def test_a_penalised_search_waits_for_those_that_are_less_likely_so_far():
     model, source = EncoderDecoder(Nothing(), Table(chain)), torch.zeros(1, 1, dtype=torch.long)
     assert beam_search(model, source, beam_size=2)[0].tokens == []
     assert beam_search(model, source, beam_size=2, length_penalty=2.0)[0].tokens == [3, 4]
+
+
+def test_what_goes_on_does_not_win_over_what_ended_as_likely():
+    chain = [[0.0, 0.0, 0.0, 0.5, 0.5]] * 5  # the first slot goes on with 3, the second ends with 4
+    model, source = EncoderDecoder(Nothing(), Table(chain)), torch.zeros(1, 1, dtype=torch.long)
+    (best,) = beam_search(model, source, beam_size=2, eos=4)
+    assert best == Hypothesis([], pytest.approx(math.log(0.5)), True, None)
+
+
+def test_a_search_stops_once_each_sentence_has_its_best():
+    steps = []
+
+    class Numbered(Encoder):
+        def forward(self, X, *args):
+            return torch.arange(len(X))
+
+    class OfEachSentence(Table):
+        def forward(self, X, state):
+            steps.append(1)
+            return self.logits[state.unsqueeze(1), X], state
+
+    first = [0.0, 0.0, 0.6, 0.4] + [0.0] * 26  # what goes on here is likelier than
+    second = [0.9 / 29] * 2 + [0.1] + [0.9 / 29] * 27  # what ends here
+    model = EncoderDecoder(Numbered(), OfEachSentence([[first] * 30, [second] * 30]))
+    found = beam_search(model, torch.zeros(2, 1, dtype=torch.long), beam_size=2)
+    assert [best.tokens for best in found] == [[], []]
+    assert len(steps) == 1
 
 
 def test_hypotheses_can_be_compared():
