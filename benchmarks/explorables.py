@@ -25,6 +25,7 @@ from d2lattn.explorables import (
     Forge,
     HeadAblation,
     NadarayaWatsonBench,
+    PermuteAndEncode,
     SaturationLab,
     Storyboard,
 )
@@ -93,6 +94,12 @@ def six_heads() -> HeadAblation:
     return HeadAblation([one] * 2, {"zero": [1 / (1 + s) for s in range(64)]})
 
 
+def eight_words() -> PermuteAndEncode:
+    """Give the sentence as many words as it takes, with positions."""
+    rows = [[round(math.sin(7 * i + j), 2) for j in range(8)] for i in range(8)]
+    return PermuteAndEncode([f"word{i}" for i in range(8)], embeddings=rows, positions=True)
+
+
 CASES: dict[str, Callable[[], Explorable]] = {
     "CueMixer, 5 items": CueMixer,
     "NadarayaWatsonBench, 12 points": NadarayaWatsonBench,
@@ -105,6 +112,8 @@ CASES: dict[str, Callable[[], Explorable]] = {
     "Storyboard, 14 words": fourteen_words,
     "Forge, 6 sentences": six_forgeries,
     "HeadAblation, 6 heads": six_heads,
+    "PermuteAndEncode, 8 words": eight_words,
+    "PermuteAndEncode, waves": lambda: PermuteAndEncode(view="waves"),
 }
 
 # Two requests around the figure's own: the first marks the start of the frame, the second posts a

@@ -11,6 +11,7 @@ from d2lattn.explorables.cue_mixer import CueMixer
 from d2lattn.explorables.forge import Forge
 from d2lattn.explorables.head_ablation import HeadAblation
 from d2lattn.explorables.nadaraya_watson_bench import NadarayaWatsonBench
+from d2lattn.explorables.permute_and_encode import PermuteAndEncode
 from d2lattn.explorables.saturation_lab import SaturationLab
 from d2lattn.explorables.storyboard import Storyboard
 
@@ -21,6 +22,7 @@ __all__ = [
     "Forge",
     "HeadAblation",
     "NadarayaWatsonBench",
+    "PermuteAndEncode",
     "SaturationLab",
     "Storyboard",
 ]

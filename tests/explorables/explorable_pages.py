@@ -10,6 +10,7 @@ from d2lattn.explorables import (
     Forge,
     HeadAblation,
     NadarayaWatsonBench,
+    PermuteAndEncode,
     SaturationLab,
     Storyboard,
 )
@@ -120,6 +121,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "Storyboard": story,
     "Forge": lambda: forge(drawn=0),
     "HeadAblation": bench,
+    "PermuteAndEncode": PermuteAndEncode,
 }
 
 # What the book's theme gives to a page, light and dark.

@@ -1,0 +1,127 @@
+// The first view: words change places. What becomes of their output rows?
+import {
+  announce,
+  button,
+  check,
+  choice,
+  clip,
+  columns,
+  fixed,
+  h,
+  heatmap,
+  predictFirst,
+  reader,
+  resetButton,
+  short,
+  update,
+} from "../kit/index.js";
+import { compare, moved, permutation } from "./arithmetic.js";
+import { outputRows, SAME } from "./rows.js";
+import { tokenRow } from "./tokens.js";
+
+const MOVED = ["order", "positions", "word"];
+
+// Words that come twice are told apart by where they stood at first.
+const named = (/** @type {string[]} */ words) =>
+  words.map((word, t) => {
+    const twice = words.indexOf(word) !== words.lastIndexOf(word);
+    return clip(word, 16) + (twice ? "₁₂₃₄₅₆₇₈"[t] : "");
+  });
+
+/** @param {import("../kit/life.js").Model} model @param {() => void} redraw */
+export function orderView(model, redraw) {
+  const read = /** @type {() => import("./arithmetic.js").Sentence} */ (
+    /** @type {unknown} */ (reader(model, ["tokens", "embeddings", "W_q", "W_k", "W_v", ...MOVED]))
+  );
+  const start = read();
+  const names = named(start.tokens);
+  const [n, asked] = [names.length, start.word];
+  const orderNow = () => permutation(model.get("order"));
+  function move(/** @type {number} */ t, /** @type {number} */ place) {
+    const order = orderNow();
+    if (place < 0 || place >= n || order[place] === t)
+      announce(rows.el, `${names[t]} stands at the end`);
+    else update(model, { order: moved(order, t, place), word: t });
+  }
+  // Each word to a place at random.
+  const shuffled = () =>
+    orderNow().reduce((order, t) => moved(order, t, Math.floor(Math.random() * n)), orderNow());
+
+  const pick = (/** @type {number} */ t) => update(model, { word: t });
+  const row = tokenRow(names, move, pick);
+  const word = choice({ label: "Move", options: names, onchange: pick });
+  const steps = [-1, 1].map((by) =>
+    button(by < 0 ? "Left" : "Right", () => {
+      const t = model.get("word");
+      move(t, orderNow().indexOf(t) + by);
+    }),
+  );
+  const positions = check({
+    label: "Add positions: x + p(place)",
+    onchange: (on) => update(model, { positions: on }),
+  });
+  const rows = outputRows(names, start.W_v.length, redraw);
+  const verdict = h("div", { class: "d2lx-head" });
+  const formula = h("p", { class: "d2lx-formula" });
+  const matrix = heatmap({
+    ...{ label: "Self-attention weights in this order", rows: names, columns: names },
+    ...{ rowTitle: "word", columnTitle: "looks at" },
+  });
+  const predict = predictFirst({
+    question: `Choose order and positions: by how much will the output row of “${names[asked]}” change?`,
+    label: "Your guess: ‖y′ − y‖",
+    ...{ min: 0, max: 2, step: 0.01 },
+    answer: () => compare(read()).changes[asked],
+    covered: [rows.el, verdict, formula],
+    onchange: redraw,
+  });
+  for (const name of MOVED.slice(0, 2)) model.on(`change:${name}`, predict.refresh);
+  const el = columns({
+    result: [h("div", { class: "d2lx-head" }, "Output rows of self-attention"), rows.el, verdict],
+    controls: [
+      row.el,
+      h("div", { class: "d2lx-tools" }, word.el, ...steps),
+      positions.el,
+      h(
+        "div",
+        { class: "d2lx-tools" },
+        button("Shuffle", () => update(model, { order: shuffled() })),
+        button("First order", () => update(model, { order: start.tokens.map((_, t) => t) })),
+        resetButton(model, MOVED),
+      ),
+      predict.el,
+    ],
+    more: [h("div", { class: "d2lx-head" }, "Who looks at whom"), matrix.el, formula],
+  });
+
+  function draw() {
+    const state = read();
+    const found = compare(state);
+    const { order, places, weights, first, now, changes } = found;
+    const t = state.word;
+    row.set(order, t, state.positions);
+    word.set(t);
+    positions.set(state.positions);
+    rows.set(found, t);
+    const inOrder = order.map((one) => names[one]);
+    matrix.set(weights, { rows: inOrder, columns: inOrder, row: places[t] });
+
+    const [least, most] = [Math.min(...changes), Math.max(...changes)];
+    const how = state.positions ? "With positions" : "Without positions";
+    const rounding = most ? `${short(most)}, from adding in another order` : "0";
+    let told = `${how}: every row moved with its word, and none changed (at most ${rounding}).`;
+    if (most >= SAME)
+      told = `${how}: another order is another input. Rows change by ${short(least)} to ${short(most)}.`;
+    if (order.every((one, place) => one === place))
+      told = `${how}: this is the first order. Move a word.`;
+    verdict.textContent = told;
+
+    const mine = weights[places[t]];
+    const top = Math.max(...mine);
+    const vector = (/** @type {number[]} */ y) => `(${y.map((x) => fixed(x)).join(", ")})`;
+    const x = state.positions ? `${names[t]} + p(${places[t]})` : names[t];
+    formula.textContent = `x = ${x}: y′ = Σ α v = ${fixed(top)} v(${inOrder[mine.indexOf(top)]}) + … = ${vector(now[t])}; first, y = ${vector(first[t])}. ‖y′ − y‖ = ${fixed(changes[t], 6)}.`;
+    announce(el, `${names[t]} at place ${places[t] + 1}. ${told}`);
+  }
+  return { el, draw };
+}

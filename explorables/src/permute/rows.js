@@ -1,0 +1,91 @@
+// Output rows of the first order and of this one, each tied to its own by a line.
+import { attr, clamp, clip, fixed, h, onWidth, pool, s, show } from "../kit/index.js";
+
+const [ROW, GAP, HEAD] = [28, 3, 18];
+
+/** What is less than this is rounding. */
+export const SAME = 1e-9;
+
+/**
+ * { el, set(found, word) }: found as compare() gives it, word the one to mark.
+ * @param {string[]} names
+ * @param {number} size how many numbers a row has
+ * @param {() => void} onresize
+ */
+export function outputRows(names, size, onresize) {
+  const n = names.length;
+  const tall = HEAD + n * ROW;
+  const svg = s("svg", { height: tall, width: 240, "aria-hidden": "true" });
+  const stage = h("div", {}, svg);
+  const head = h("div", {}, "change");
+  const list = h("div", { role: "list", "aria-label": "Change of each output row" });
+  const items = names.map(() => {
+    const [name, data] = [h("span", { class: "d2lx-quiet" }), h("data")];
+    list.append(h("div", { role: "listitem" }, name, data));
+    return { name, data };
+  });
+  const el = h("div", { class: "d2lx-moved" }, stage, h("div", {}, head, list));
+  const titles = pool(svg, "text", { y: 11, class: "d2lx-tick" })(2);
+  const links = pool(svg, "path", { fill: "none" })(n);
+  const labels = pool(svg, "text", { class: "d2lx-tick" })(2 * n);
+  const cells = pool(svg, "rect", { stroke: "var(--d2lx-line)" })(2 * n * size);
+  const numbers = pool(svg, "text", { class: "d2lx-number", "text-anchor": "middle" })(
+    2 * n * size,
+  );
+  let width = 240;
+  onWidth(stage, (now) => {
+    width = now;
+    svg.setAttribute("width", String(width));
+    onresize();
+  });
+
+  /** @param {ReturnType<typeof import("./arithmetic.js").compare>} found @param {number} word */
+  function set({ order, places, first, now, changes }, word) {
+    const letters = width < 320 ? 7 : 12;
+    const side = 8 + 7 * Math.max(...names.map((name) => clip(name, letters).length));
+    const cell = clamp((width - 2 * side - 44) / 2 / size, 8, 44);
+    const [left, right] = [side, width - side - size * cell];
+    const most = Math.max(1, ...first.flat().map(Math.abs), ...now.flat().map(Math.abs));
+    attr(titles[0], { x: 0 }).replaceChildren("first order");
+    attr(titles[1], { x: width, "text-anchor": "end" }).replaceChildren("this order");
+    names.forEach((name, t) => {
+      const ends = [t, places[t]].map((place) => HEAD + (place + 0.5) * ROW);
+      const same = changes[t] < SAME;
+      const [from, to] = [left + size * cell + 3, right - 3];
+      const middle = (from + to) / 2;
+      attr(links[t], {
+        d: `M${from} ${ends[0]}C${middle} ${ends[0]} ${middle} ${ends[1]} ${to} ${ends[1]}`,
+        stroke: `var(--d2lx-${same ? "blue" : "orange"})`,
+        "stroke-width": t === word ? 4 : 2,
+        "stroke-dasharray": same ? null : "5 4",
+      });
+      [first[t], now[t]].forEach((row, half) => {
+        attr(labels[2 * t + half], {
+          x: half ? width : 0,
+          y: ends[half] + 4,
+          "text-anchor": half ? "end" : "start",
+          "font-weight": t === word ? 700 : 400,
+        }).replaceChildren(clip(name, letters));
+        row.forEach((y, k) => {
+          const index = (2 * t + half) * size + k;
+          const x = (half ? right : left) + k * cell;
+          attr(cells[index], {
+            ...{ x, width: cell, y: ends[half] - ROW / 2 + GAP, height: ROW - 2 * GAP },
+            fill: `var(--d2lx-${y < 0 ? "orange" : "blue"})`,
+            "fill-opacity": (0.45 * Math.abs(y)) / most,
+            "data-output": y,
+          });
+          attr(numbers[index], { x: x + cell / 2, y: ends[half] + 4 }).replaceChildren(
+            cell > 36 ? fixed(y) : "",
+          );
+        });
+      });
+    });
+    order.forEach((t, place) => {
+      items[place].name.textContent = `${names[t]}: `;
+      attr(items[place].data, { "data-name": `change-${t}` });
+      show(items[place].data, changes[t], 6);
+    });
+  }
+  return { el, set };
+}

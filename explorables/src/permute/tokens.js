@@ -1,0 +1,71 @@
+// A row of words that change places: by arrow keys, by mouse and by touch.
+import { attr, clamp, h } from "../kit/index.js";
+
+/**
+ * { el, set(order, picked, positions) }. The picked word is the one stop of the row, a slider whose
+ * value is its place. onmove(t, place), onpick(t).
+ * @param {string[]} names
+ * @param {(t: number, place: number) => void} onmove
+ * @param {(t: number) => void} onpick
+ */
+export function tokenRow(names, onmove, onpick) {
+  const last = names.length - 1;
+  /** @type {number[]} */
+  let order = [];
+  const tokens = names.map((name, t) => {
+    const token = h("span", { class: "d2lx-token", role: "slider", "aria-label": name }, name);
+    attr(token, {
+      ...{ dir: "auto", "aria-valuemin": 1, "aria-valuemax": names.length },
+      onkeydown(/** @type {KeyboardEvent} */ event) {
+        const place = order.indexOf(t);
+        /** @type {Record<string, number>} */
+        const to = {
+          ...{ ArrowLeft: place - 1, ArrowDown: place - 1, Home: 0 },
+          ...{ ArrowRight: place + 1, ArrowUp: place + 1, End: last },
+        };
+        if (to[event.key] === undefined) return;
+        event.preventDefault();
+        event.stopPropagation();
+        onmove(t, clamp(to[event.key], 0, last));
+      },
+      onpointerdown(/** @type {PointerEvent} */ event) {
+        token.setPointerCapture(event.pointerId);
+        onpick(t);
+        token.focus();
+        event.preventDefault();
+      },
+      onpointermove(/** @type {PointerEvent} */ event) {
+        if (!token.hasPointerCapture(event.pointerId)) return;
+        const { clientX: x, clientY: y } = event;
+        const under = /** @type {any} */ (document.elementFromPoint(x, y));
+        const to = order.indexOf(tokens.indexOf(under));
+        if (to < 0 || under === token) return;
+        // Past the middle alone: words of different widths would change places for ever.
+        const { left, width } = under.getBoundingClientRect();
+        if (x > left + width / 2 === to > order.indexOf(t)) onmove(t, to);
+      },
+    });
+    return token;
+  });
+  const el = h("div", { class: "d2lx-tools" }, ...tokens);
+  const set = (/** @type {number[]} */ next, /** @type {number} */ picked, positions = false) => {
+    if (next.join() !== order.join()) {
+      const all = next.map((t) => tokens[t]);
+      // A word that is taken out and put back loses the focus: the others move around it.
+      const still = all.find((one) => one === document.activeElement);
+      const at = still ? all.indexOf(still) : 0;
+      still?.before(...all.slice(0, at));
+      el.append(...all.slice(still ? at + 1 : 0));
+    }
+    order = next;
+    order.forEach((t, place) => {
+      attr(tokens[t], {
+        "aria-valuenow": place + 1,
+        "aria-valuetext": `place ${place + 1} of ${names.length}`,
+        "aria-current": t === picked ? "true" : null,
+        tabindex: t === picked ? 0 : -1,
+      }).replaceChildren(names[t], positions ? `\n+ p(${place})` : "");
+    });
+  };
+  return { el, set };
+}

@@ -1,0 +1,219 @@
+// The second view: what is added at a place. Sines and cosines as a map, and as hands that turn.
+import {
+  announce,
+  attr,
+  button,
+  check,
+  columns,
+  fixed,
+  h,
+  onWidth,
+  pool,
+  reader,
+  readout,
+  resetButton,
+  s,
+  slider,
+  update,
+} from "../kit/index.js";
+import { encoding, frequencies, product, turned } from "./arithmetic.js";
+
+/** The largest i, and the largest offset. */
+export const FAR = 40;
+const [WIDTH, PLACES, LEFT, TOP, TALL] = [16, 2 * FAR + 1, 24, 16, 112];
+const MOVED = ["position", "offset", "frequencies"];
+const SPEEDS = frequencies(WIDTH);
+const OFFSETS = Array.from({ length: FAR + 1 }, (_, offset) => offset);
+
+const stroke = (/** @type {string} */ colour, wide = 2.5) =>
+  s("path", { stroke: `var(--d2lx-${colour})`, "stroke-width": wide, fill: "none" });
+
+/** A clock of two hands and the way between them: { svg, set }. @param {number} j which pair */
+function clock(j) {
+  const [here, there, way] = [stroke("blue", 3), stroke("orange", 3), stroke("ink", 1.5)];
+  const face = s("circle", { r: 17, fill: "none", stroke: "var(--d2lx-line)" });
+  const svg = s("svg", { viewBox: "-18 -18 36 36", "aria-hidden": "true" }, face, way, here, there);
+  // Clockwise from noon, as (sin, cos) stands.
+  const tip = (/** @type {number[]} */ p, /** @type {number} */ r) =>
+    `${(r * p[2 * j]).toFixed(2)} ${(-r * p[2 * j + 1]).toFixed(2)}`;
+  /** @param {number[]} p @param {number[]} q @param {number} offset @param {boolean} on */
+  const set = (p, q, offset, on) => {
+    const long = Number((SPEEDS[j] * offset) % (2 * Math.PI) > Math.PI);
+    attr(svg, { class: !on && "d2lx-off" });
+    attr(here, { d: `M0 0L${tip(p, 16)}` });
+    attr(there, { d: `M0 0L${tip(q, 12)}` });
+    attr(way, { d: `M${tip(p, 8)}A8 8 0 ${long} 1 ${tip(turned(p, offset), 8)}` });
+  };
+  return { svg, set };
+}
+
+/**
+ * A picture over whole numbers from 0 to last: { el, svg, X }.
+ * @param {number} last
+ * @param {string} title
+ * @param {() => void} onresize
+ */
+function over(last, title, onresize) {
+  const foot = TOP + TALL;
+  const svg = s("svg", { height: foot + 36, "aria-hidden": "true" });
+  const el = h("div", { class: "d2lx-stage" }, svg);
+  const numbers = { class: "d2lx-tick", y: foot + 14, "text-anchor": "middle" };
+  const ticks = pool(svg, "text", numbers)(last / 10 + 1);
+  const name = s("text", { ...numbers, y: foot + 31 }, title);
+  svg.append(name);
+  let step = 1;
+  const X = (/** @type {number} */ place) => LEFT + place * step;
+  onWidth(el, (width) => {
+    step = (width - LEFT - 12) / last;
+    attr(svg, { width });
+    attr(name, { x: X(last / 2) });
+    ticks.forEach((tick, k) => attr(tick, { x: X(10 * k) }).replaceChildren(String(10 * k)));
+    onresize();
+  });
+  return { el, svg, X };
+}
+
+/** @param {import("../kit/life.js").Model} model @param {() => void} redraw */
+export function wavesView(model, redraw) {
+  const read = reader(model, MOVED);
+  const [position, offset] = ["Position i", "Offset δ"].map((label, k) =>
+    slider({
+      ...{ label, min: 0, max: FAR, step: 1, value: 0 },
+      text: (x) => String(Math.round(x)),
+      oninput: (x) => update(model, { [MOVED[k]]: Math.round(x) }),
+    }),
+  );
+
+  const map = over(PLACES - 1, "position", redraw);
+  const canvas = h("canvas", { width: PLACES, height: WIDTH, "aria-hidden": "true" });
+  const marks = ["i", "i + δ"].map((name) => ({
+    column: s("rect", { fill: "none", stroke: "#000", y: TOP, height: TALL }),
+    label: s("text", { class: "d2lx-tick", y: 12 }, name),
+  }));
+  map.el.prepend(canvas);
+  map.svg.append(...marks.flatMap(({ column, label }) => [column, label]));
+  let painted = "";
+
+  const hands = SPEEDS.map((speed, j) => {
+    const face = clock(j);
+    const period = (2 * Math.PI) / speed;
+    const label = fixed(period, period < 10 ? 1 : 0);
+    const on = check({
+      label,
+      onchange(now) {
+        const next = [...model.get("frequencies")];
+        next[j] = now;
+        update(model, { frequencies: next });
+      },
+    });
+    attr(on.input, { "aria-label": `Hand that turns once in ${label} places` });
+    on.el.prepend(face.svg);
+    return { ...face, on };
+  });
+
+  const curve = over(FAR, "offset δ", redraw);
+  const [fromHere, fromZero] = [stroke("blue"), stroke("orange")];
+  attr(fromZero, { "stroke-dasharray": "5 7" });
+  const spot = s("circle", { r: 5, fill: "var(--d2lx-ink)" });
+  const ends = pool(curve.svg, "text", { class: "d2lx-tick", x: LEFT - 6, "text-anchor": "end" })(
+    2,
+  );
+  const zero = s("path", { class: "d2lx-axis" });
+  curve.svg.append(zero, fromHere, fromZero, spot);
+  const found = [
+    readout("p(i)·p(i+δ)", "here", 6),
+    readout("p(0)·p(δ)", "there", 6),
+    readout("turned hands − hands at i+δ", "apart", 6),
+  ];
+  const [formula, turn] = [h("p", { class: "d2lx-formula" }), h("p", { class: "d2lx-formula" })];
+  const el = columns({
+    result: [
+      map.el,
+      h("div", { class: "d2lx-clocks" }, ...hands.map(({ on }) => on.el)),
+      curve.el,
+      h("div", { class: "d2lx-readouts" }, ...found.map((one) => one.el)),
+    ],
+    controls: [
+      position.el,
+      offset.el,
+      h(
+        "div",
+        { class: "d2lx-tools" },
+        button("Fastest hand alone", () =>
+          update(model, { frequencies: SPEEDS.map((_, j) => j === 0) }),
+        ),
+        resetButton(model, MOVED),
+      ),
+    ],
+    more: [
+      formula,
+      turn,
+      h(
+        "p",
+        { class: "d2lx-note" },
+        "Map: blue 1, white 0, orange −1. Hands: blue, long at i; orange, short at i+δ; below, how many places a turn takes. Curve: blue from i, orange from 0.",
+      ),
+    ],
+  });
+
+  function paint(/** @type {boolean[]} */ on) {
+    if (painted === on.join()) return;
+    painted = on.join();
+    const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    context.clearRect(0, 0, PLACES, WIDTH);
+    for (let i = 0; i < PLACES; i++)
+      encoding(i, WIDTH).forEach((x, k) => {
+        const shown = on[k >> 1];
+        context.fillStyle = !shown ? "#ccc" : x < 0 ? "#b84e00" : "#0072b2";
+        context.globalAlpha = shown ? Math.abs(x) : 1;
+        context.fillRect(i, k, 1, 1);
+      });
+  }
+
+  function draw() {
+    const { position: i, offset: by, frequencies: on } = read();
+    position.set(i);
+    offset.set(by);
+    const wide = map.X(1) - LEFT;
+    const left = LEFT - wide / 2;
+    canvas.style.cssText = `background:#fff;height:${TALL}px;image-rendering:pixelated;left:${left}px;top:${TOP}px;width:${PLACES * wide}px`;
+    paint(on);
+    marks.forEach(({ column, label }, k) => {
+      const x = left + (i + k * by) * wide;
+      attr(column, { x, width: wide });
+      attr(label, { x: x + (k ? 0 : wide), "text-anchor": k ? "start" : "end" });
+    });
+    const [p, q] = [encoding(i, WIDTH), encoding(i + by, WIDTH)];
+    hands.forEach(({ set, on: tick }, j) => {
+      set(p, q, by, on[j]);
+      tick.set(on[j]);
+    });
+
+    const [mine, first] = [i, 0].map((from) => OFFSETS.map((delta) => product(from, delta, on)));
+    const limits = [Math.max(1, on.filter(Boolean).length), Math.floor(Math.min(0, ...first))];
+    const Y = (/** @type {number} */ y) => TOP + (TALL * (limits[0] - y)) / (limits[0] - limits[1]);
+    const line = (/** @type {number[]} */ ys) =>
+      `M${ys.map((y, k) => [curve.X(k), Y(y)]).join("L")}`;
+    attr(fromHere, { d: line(mine) });
+    attr(fromZero, { d: line(first) });
+    attr(zero, { d: `M${LEFT} ${Y(0)}H${curve.X(FAR)}` });
+    ends.forEach((text, k) =>
+      attr(text, { y: Y(limits[k]) + 4 }).replaceChildren(fixed(limits[k], 0)),
+    );
+    attr(spot, { cx: curve.X(by), cy: Y(mine[by]) });
+    const there = turned(p, by);
+    found[0].set(mine[by]);
+    found[1].set(first[by]);
+    found[2].set(Math.max(...there.map((x, k) => Math.abs(x - q[k]))));
+    const parts = SPEEDS.filter((_, j) => on[j]).map((speed) => fixed(Math.cos(speed * by)));
+    const sum = parts.join(" + ").replaceAll("+ −", "− ");
+    formula.textContent = `p(${i})·p(${i + by}) = Σ cos(ωδ) = ${sum || "0"} = ${fixed(mine[by], 3)}: no i in it.`;
+    const pair = (/** @type {number[]} */ x) => `(${fixed(x[0])}, ${fixed(x[1])})`;
+    turn.textContent = `Fastest hand: (sin i, cos i) = ${pair(p)}, turned by δ = ${by}: ${pair(there)}. At ${i + by}: ${pair(q)}.`;
+    announce(
+      el,
+      `p(${i})·p(${i + by}) = ${fixed(mine[by], 3)}; p(0)·p(${by}) = ${fixed(first[by], 3)}`,
+    );
+  }
+  return { el, draw };
+}
