@@ -48,10 +48,10 @@ def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
 
     Args:
         X: queries, keys or values, shape (B, N, D).
-        num_heads: H, which divides D.
+        num_heads: how many heads; H divides D.
 
     Returns:
-        Shape (B * H, N, D / H): the heads of the first sequence, then those of the second.
+        A tensor (B * H, N, D / H), in which the heads of the first sequence come first.
 
     Raises:
         TypeError: `X` is not a tensor.
@@ -74,10 +74,10 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
 
     Args:
         X: the heads' outputs, shape (B * H, N, D / H).
-        num_heads: H.
+        num_heads: how many heads, H.
 
     Returns:
-        Shape (B, N, D).
+        A tensor (B, N, D).
 
     Raises:
         TypeError: `X` is not a tensor.
@@ -119,7 +119,7 @@ class MultiHeadAttention(nn.Module):
         query_size: width of a query.
         value_size: width of a value.
         num_hiddens: D, the width of all heads together and of the output; a multiple of num_heads.
-        num_heads: H.
+        num_heads: how many heads, H.
         dropout: the share of weights that training sets to zero.
         bias: whether the four projections add one.
         attention: the pooling f on heads of width D / H, in place of `DotProductAttention(dropout)`
@@ -151,7 +151,7 @@ class MultiHeadAttention(nn.Module):
 
     @property
     def attention_weights(self) -> Tensor:
-        """Each head's weights in the last call, before dropout: (B, H, Q, K).
+        """Weights of each head in the last call, before dropout, shape (B, H, Q, K).
 
         Raises:
             RuntimeError: there was no call.

@@ -30,8 +30,8 @@ def sinusoids(max_len: int, num_hiddens: int) -> Tensor:
     Source: Vaswani et al. 2017, section 3.5; the notes' section 10.6.3.
     """
     _check_sizes(max_len=max_len, num_hiddens=num_hiddens)
+    i = torch.arange(max_len).unsqueeze(1)  # (T, 1)
     # In float64: a single-precision angle of 1000 radians is off by up to 3e-5.
-    i = torch.arange(max_len, dtype=torch.float64).unsqueeze(1)  # (T, 1)
     even = torch.arange(0, num_hiddens, 2, dtype=torch.float64)  # 2j, up to the width
     angles = i / 10000 ** (even / num_hiddens)  # (T, 1) / (J,) -> (T, J)
     waves = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)  # (T, J, 2) -> (T, 2 J)
@@ -52,8 +52,8 @@ class PositionalEncoding(nn.Module):
     decoding goes on from there; it gives a tensor of that shape. Wrong types raise TypeError,
     wrong shapes and positions past the table ValueError.
 
-    The table `P`, shape (1, max_len, num_hiddens), is a buffer: it moves with the module, and no
-    file holds it, because it can be made again.
+    The table `P`, shape (1, max_len, num_hiddens), is a buffer: it moves with the module, and
+    `state_dict` leaves it out, because it can be made again.
 
     Args:
         num_hiddens: width of a step.

@@ -465,6 +465,12 @@ def test_memory_grows_with_the_length_and_not_with_its_square(measure):
 # Errors ------------------------------------------------------------------------------------------
 
 
+def test_one_head_of_width_one():
+    attention = d2l.MultiHeadAttention(1, 1, 1, 1, 1, 0)
+    X = torch.ones(1, 1, 1)
+    assert attention(X, X, X).shape == d2l.transpose_output(d2l.transpose_qkv(X, 1), 1).shape
+
+
 @pytest.mark.parametrize(
     ("num_hiddens", "num_heads", "message"),
     [
@@ -480,6 +486,7 @@ def test_memory_grows_with_the_length_and_not_with_its_square(measure):
         ),
         (3, 4, "num_hiddens is 3; it needs to be a multiple of num_heads, 4: 4 would do"),
         (0, 4, "num_hiddens is 0; it needs to be a multiple of num_heads, 4: 4 would do"),
+        (0, 1, "num_hiddens is 0; it needs to be a multiple of num_heads, 1: 1 would do"),
         (8, 0, "num_heads is 0; it needs to be 1 or more"),
         (8, -2, "num_heads is -2; it needs to be 1 or more"),
     ],
