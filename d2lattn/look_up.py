@@ -60,7 +60,7 @@ def scaled_dot(q: Tensor, k: Tensor, w_v: Tensor, bias: Tensor) -> Tensor:
 
 
 def gaussian(q: Tensor, k: Tensor, w_v: Tensor, bias: Tensor) -> Tensor:
-    """Score by -||q - k||^2 / 2, up to the query's norm, which a softmax does not see."""
+    """Score by -||q - k||^2 / 2, without the query's norm: softmax ignores it."""
     norms = k.square().sum(dim=-1).unsqueeze(-2)  # (S, B, K, D) -> (S, B, 1, K)
     return dot(q, k, w_v, bias) - norms / 2
 

@@ -48,14 +48,16 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
 
 
 def softmax_among(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax over the keys where `mask` (it broadcasts to `scores`) is true; zeros elsewhere."""
+    """Softmax over the keys where `mask` is true, zeros elsewhere; it broadcasts."""
     if mask is None:
         return F.softmax(scores, dim=-1)
-    # No valid score is below minus infinity. But softmax of nothing else is 0 / 0, so rows without
-    # a key are filled with zeros first and emptied after: NaN in neither direction.
+    # No valid score is below minus infinity. But softmax of nothing else is
+    # 0 / 0, so rows without a key are filled with zeros first and emptied
+    # after: NaN in neither direction.
     empty = ~mask.any(dim=-1, keepdim=True)  # (B, Q, 1)
-    scores = scores.masked_fill(~mask, -math.inf).masked_fill(empty, 0.0)  # (B, Q, K)
-    return F.softmax(scores, dim=-1).masked_fill(empty, 0.0)
+    scores = scores.masked_fill(~mask, -math.inf)  # (B, Q, K)
+    weights = F.softmax(scores.masked_fill(empty, 0.0), dim=-1)
+    return weights.masked_fill(empty, 0.0)
 
 
 def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:

@@ -210,7 +210,7 @@ class AttentionState(NamedTuple):
 
 
 class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
-    """Bahdanau's decoder: at each step t' the last state asks the source for a context of its own.
+    """Bahdanau's decoder: at each step the previous state asks the source for a context.
 
     c_t' = Σ_t α(s_{t'-1}, h_t) h_t, with additive attention α: the query is the decoder's state
     before the step, keys and values are the encoder's states. What α needs of a key is the same at
