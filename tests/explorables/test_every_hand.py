@@ -282,7 +282,7 @@ def test_a_live_figure_that_cannot_be_drawn_says_so(chromium):
     mixer = CueMixer()
     mixer._trait_values["items"] = None
     live(page, mixer)
-    assert "could not be drawn" in page.inner_text("main")
+    assert "Not drawn: " in page.inner_text("main")
     page.close()
 
 

@@ -170,8 +170,9 @@ export function heatmap(spec) {
         const [rect, text] = cells[k];
         const fill = shown ? reds(value) : `url(#${hatch})`;
         attr(rect, { fill, "data-value": shown ? value : "masked" });
-        text.setAttribute("fill", ink);
-        text.textContent = mark || (printed && shown ? fixed(value, digits) : "");
+        const written = mark || (printed && shown ? fixed(value, digits) : "");
+        attr(text, { fill: ink });
+        if (text.textContent !== written) text.textContent = written;
       }
     }
     attr(frame, box(options.row ?? 0, 0, options.row === undefined ? 0 : m));

@@ -58,7 +58,7 @@ export const live = (explorable) => ({
     try {
       return play(explorable, model, (figure) => el.replaceChildren(figure));
     } catch (error) {
-      el.replaceChildren(h("p", {}, `This figure could not be drawn: ${error}`));
+      el.replaceChildren(h("p", {}, `Not drawn: ${error}`));
       console.error(error);
     }
   },
