@@ -83,14 +83,17 @@ def test_what_is_not_a_number_is_taken_out_too(attention, inputs):
 def test_means_are_over_every_query_of_every_call(attention, inputs):
     seen = []
     hook = attention.W_o.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
-    longer = [torch.cat([one, one]) for one in inputs]
+    others = [torch.randn_like(torch.cat([one, one])) for one in inputs[:3]]
+    modes = []
 
     def run():
+        modes.append(attention.attention.dropout.training)
         attention(*inputs)
-        attention(*longer)
+        attention(*others)
 
     attention.train()
     means = d2l.head_means(attention, run)
+    assert modes == [False]
     assert attention.attention.dropout.training
     hook.remove()
     assert len(seen) == 2

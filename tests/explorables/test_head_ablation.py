@@ -194,6 +194,11 @@ def test_switching_heads_shows_the_loss_that_pytorch_measures(visit, trained, in
         with d2l.without_heads(attention, off, means if instead == "mean" else None):
             wanted = error().item()
         assert shown(page, "now") == pytest.approx(wanted, rel=1e-5)
+    other = "mean" if instead == "zero" else "zero"
+    page.get_by_label("A head that is off").select_option(index=["zero", "mean"].index(other))
+    frame(page)
+    with d2l.without_heads(attention, off, means if other == "mean" else None):
+        assert shown(page, "now") == pytest.approx(error().item(), rel=1e-5)
 
 
 # --- a reader's way ------------------------------------------------------------------------------
@@ -236,7 +241,10 @@ def test_what_tells_the_answer_is_hidden_until_the_guess(visit):
     assert not page.locator(".d2lx-formula").is_visible()
     assert "0.002" not in page.locator("main").aria_snapshot()
     page.wait_for_timeout(700)
-    assert page.locator(".d2lx [role=status]").first.inner_text().startswith("The losses are hid")
+    voice = page.locator(".d2lx [role=status]").first
+    assert voice.text_content() == (
+        "The losses are hidden; the maps are not. Choose a head, then reveal."
+    )
     # What one predicts from stays in sight.
     assert page.get_by_role("img", name="contributions of head 3").is_visible()
     page.get_by_role("radio", name="Head 4").check()
