@@ -294,6 +294,9 @@ def test_a_word_is_dragged(visit):
     page.mouse.move(*middle(dog.bounding_box()))
     page.mouse.down()
     x, y = middle(happy.bounding_box())
+    page.mouse.move(x + 8, y, steps=10)
+    frame(page)
+    assert tokens(page)[:3] == ["the₁", "happy", "dog"], "not past the middle"
     page.mouse.move(x - 8, y, steps=10)
     frame(page)
     page.mouse.up()

@@ -3,6 +3,10 @@ import { attr, clamp, clip, fixed, h, onWidth, pool, s, show } from "../kit/inde
 
 const [ROW, GAP, HEAD] = [28, 3, 18];
 
+// Only what is new: the browser lays every text out again that is set.
+const write = (/** @type {Element} */ element, /** @type {string} */ text) =>
+  element.textContent === text || element.replaceChildren(text);
+
 /** What is less than this is rounding. */
 export const SAME = 1e-9;
 
@@ -46,8 +50,8 @@ export function outputRows(names, size, onresize) {
     const cell = clamp((width - 2 * side - 44) / 2 / size, 8, 44);
     const [left, right] = [side, width - side - size * cell];
     const most = Math.max(1, ...first.flat().map(Math.abs), ...now.flat().map(Math.abs));
-    attr(titles[0], { x: 0 }).replaceChildren("first order");
-    attr(titles[1], { x: width, "text-anchor": "end" }).replaceChildren("this order");
+    write(titles[0], "first order");
+    write(attr(titles[1], { x: width, "text-anchor": "end" }), "this order");
     names.forEach((name, t) => {
       const ends = [t, places[t]].map((place) => HEAD + (place + 0.5) * ROW);
       const same = changes[t] < SAME;
@@ -60,12 +64,13 @@ export function outputRows(names, size, onresize) {
         "stroke-dasharray": same ? null : "5 4",
       });
       [first[t], now[t]].forEach((row, half) => {
-        attr(labels[2 * t + half], {
+        const label = attr(labels[2 * t + half], {
           x: half ? width : 0,
           y: ends[half] + 4,
           "text-anchor": half ? "end" : "start",
           "font-weight": t === word ? 700 : 400,
-        }).replaceChildren(clip(name, letters));
+        });
+        write(label, clip(name, letters));
         row.forEach((y, k) => {
           const index = (2 * t + half) * size + k;
           const x = (half ? right : left) + k * cell;
@@ -75,9 +80,8 @@ export function outputRows(names, size, onresize) {
             "fill-opacity": (0.45 * Math.abs(y)) / most,
             "data-output": y,
           });
-          attr(numbers[index], { x: x + cell / 2, y: ends[half] + 4 }).replaceChildren(
-            cell > 36 ? fixed(y) : "",
-          );
+          const number = attr(numbers[index], { x: x + cell / 2, y: ends[half] + 4 });
+          write(number, cell > 36 ? fixed(y) : "");
         });
       });
     });

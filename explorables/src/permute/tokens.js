@@ -35,9 +35,9 @@ export function tokenRow(names, onmove, onpick) {
         event.preventDefault();
       },
       onpointermove(/** @type {PointerEvent} */ event) {
-        if (!token.hasPointerCapture(event.pointerId)) return;
         const { clientX: x, clientY: y } = event;
         const under = /** @type {any} */ (document.elementFromPoint(x, y));
+        // Another word lies under the pointer only while it is held: until then, this one does.
         const to = order.indexOf(tokens.indexOf(under));
         if (to < 0 || under === token) return;
         // Past the middle alone: words of different widths would change places for ever.
