@@ -15,7 +15,7 @@ import translation
 from measure import print_and_write, processor
 
 import d2lattn as d2l
-from d2lattn.corpus import Vocabulary, batches, load_corpus
+from d2lattn.corpus import Vocabulary, batches
 
 BATCH_SIZE, EMBED_SIZE, DROPOUT, DECAY_SHARE = 64, 64, 0.1, 0.6
 PLAIN, ATTENTION = "one vector", "attention"
@@ -48,7 +48,7 @@ def build(kind: str, width: int, vocabs: tuple[Vocabulary, Vocabulary]) -> d2l.E
 
 def page(options: argparse.Namespace) -> Iterator[str]:
     """Train each model and write the page, line by line."""
-    corpus = load_corpus(num_train=options.pairs)
+    corpus = translation.corpus_for(options)
     vocabs = (
         Vocabulary(pair.source for pair in corpus.train),
         Vocabulary(pair.target for pair in corpus.train),
@@ -99,6 +99,7 @@ def main() -> None:
     """Train, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=42_000, help="to train on")
+    parser.add_argument("--held-out", type=int, help="of each set (default: all)")
     parser.add_argument("--epochs", type=int, help="instead of the table's own (for a quick try)")
     parser.add_argument("--threads", type=int, help="for PyTorch (default: as it likes)")
     parser.add_argument("--output", type=Path, default=translation.FOLDER / "one-vector.md")

@@ -63,7 +63,8 @@ def run(*arguments, output):
 
 @pytest.mark.slow
 def test_the_page_of_our_own_corpus_can_be_written(tmp_path):
-    page = run("--pairs", "300", "--step-seconds", "0.1", output=tmp_path / "page.md")
+    sizes = "--pairs", "300", "--held-out", "60"
+    page = run(*sizes, "--step-seconds", "0.1", output=tmp_path / "page.md")
     for words in (
         "one-directional",
         "nrefs:1|case:mixed",
@@ -88,7 +89,8 @@ def test_the_page_of_real_sentences_can_be_written(tmp_path):
 @pytest.mark.slow
 def test_the_page_of_one_vector_can_be_written(tmp_path):
     script, output = SCRIPT.with_name("one_vector.py"), tmp_path / "page.md"
-    command = [sys.executable, script, "--pairs", "100", "--epochs", "1", "--threads", "1"]
+    sizes = "--pairs", "100", "--held-out", "60", "--epochs", "1"
+    command = [sys.executable, script, *sizes, "--threads", "1"]
     subprocess.run([*command, "--output", output], check=True, timeout=300)
     page = output.read_text(encoding="utf-8")
     stored = (ROOT / "reference" / "benchmarks" / "one-vector.md").read_text(encoding="utf-8")
