@@ -149,7 +149,7 @@ def head_means(attention: MultiHeadAttention, run: Callable[[], object]) -> Tens
     Raises:
         ValueError: `run` never calls the attention.
     """
-    total, count = 0, 0
+    total, count = torch.zeros_like(attention.W_o.weight[0]), 0  # (D,)
 
     def collect(_: object, inputs: tuple[Tensor]) -> None:
         nonlocal total, count

@@ -233,11 +233,16 @@ def _example(i: int, given: Any) -> Example:
         raise UnusableValue(f"{name}.weights needs {FEWEST_HEADS} to {MOST_HEADS} heads, (H, Q, K)")
     weights = [rows(f"{name}.weights[{h}]", head) for h, head in enumerate(heads)]
     lengths = rows(f"{name}.lengths", given["lengths"])
-    same_length(**{f"{name}.weights": weights, f"{name}.lengths": lengths})
-    same_length(**{f"{name}.keys": keys, f"{name}.lengths[0]": lengths[0]})
+    pairs: list[dict[str, Sequence[Any]]] = [
+        {f"{name}.weights": weights, f"{name}.lengths": lengths},
+        {f"{name}.keys": keys, f"{name}.lengths[0]": lengths[0]},
+    ]
     for h, head in enumerate(weights):
-        same_length(**{f"{name}.queries": queries, f"{name}.weights[{h}]": head})
-        same_length(**{f"{name}.keys": keys, f"{name}.weights[{h}][0]": head[0]})
+        pairs.append({f"{name}.queries": queries, f"{name}.weights[{h}]": head})
+        pairs.append({f"{name}.keys": keys, f"{name}.weights[{h}][0]": head[0]})
+    for pair in pairs:
+        same_length(**pair)
+    for h, head in enumerate(weights):
         if not all(0 <= x <= 1.001 for row in head for x in row):
             raise UnusableValue(f"{name}.weights[{h}] needs weights from 0 to 1")
     if min(min(row) for row in lengths) < 0:
