@@ -201,14 +201,12 @@ def _fill_slots(
     slots, tokens, scores = [], [], []
     for j in range(beam_size):
         best, place = totals[:, : j + 1].flatten(1).max(dim=1, keepdim=True)  # (B, (j+1) C)
-        # A slot that has ended stays; so does one that finds nothing to continue.
-        ended = ~alive[:, j : j + 1] & (score[:, j : j + 1] > -torch.inf)  # (B, 1)
-        stays = ended | (best == -torch.inf)
-        slots.append(torch.where(stays, j, place // num_choices))
-        tokens.append(torch.where(stays, eos, choices.flatten(1).gather(1, place)))
-        scores.append(torch.where(stays, score[:, j : j + 1], best))
+        ended = ~alive[:, j : j + 1] & (score[:, j : j + 1] > -torch.inf)  # (B, 1); these stay
+        slots.append(torch.where(ended, j, place // num_choices))
+        tokens.append(torch.where(ended, eos, choices.flatten(1).gather(1, place)))
+        scores.append(torch.where(ended, score[:, j : j + 1], best))
         taken = totals.flatten(1)  # a view: what is taken here is gone for the slots that follow
-        taken.scatter_(1, place, torch.where(stays, taken.gather(1, place), -torch.inf))
+        taken.scatter_(1, place, torch.where(ended, taken.gather(1, place), -torch.inf))
     slot, token, score = torch.cat(slots, 1), torch.cat(tokens, 1), torch.cat(scores, 1)
     return slot, token, score, (token != eos) & (score > -torch.inf)
 

@@ -359,6 +359,16 @@ def test_a_search_stops_once_each_sentence_has_its_best():
     assert len(steps) == 1
 
 
+def test_slots_that_find_nothing_to_continue_hold_nothing_up():
+    model, steps = EncoderDecoder(Nothing(), Table([])), []
+    model.decoder.logits.data = torch.full((5, 5), -torch.inf)
+    model.decoder.logits.data[:, 2] = 0.0  # <eos> alone is possible
+    model.decoder.register_forward_hook(lambda *_: steps.append(1))
+    (best,) = beam_search(model, torch.zeros(1, 1, dtype=torch.long), length_penalty=1.0)
+    assert best == Hypothesis([], 0.0, True, None)
+    assert len(steps) == 1
+
+
 def test_hypotheses_can_be_compared():
     one = Hypothesis([3], -1.0, True, torch.ones(1, 2))
     assert one == Hypothesis([3], -1.0, True, torch.zeros(1, 2))
@@ -470,6 +480,7 @@ def test_teacher_forced_attention_leaves_the_ends_out():
     assert second.shape == (1, 2)
     model.eval()(source, torch.tensor([[1, 4, 5, 6], [1, 7, 2, 0]]), batch.source_valid_lens)
     torch.testing.assert_close(first, model.decoder.attention_weights[0, :3, :4])
+    torch.testing.assert_close(second, model.decoder.attention_weights[1, :1, :2])
 
 
 @pytest.mark.parametrize("bridge", [True, False])
@@ -503,12 +514,13 @@ def test_attention_steps_are_what_the_decoder_computes(bridge):
 
 def test_attention_steps_say_what_they_need():
     one, plain = torch.tensor([[4, 2]]), build(Seq2SeqDecoder, 0)
-    with pytest.raises(TypeError, match="Seq2SeqAttentionDecoder"):
+    message = r"^model.decoder has type Seq2SeqDecoder; it needs a Seq2SeqAttentionDecoder$"
+    with pytest.raises(TypeError, match=message):
         attention_steps(plain, one, one)
     model = build(Seq2SeqAttentionDecoder, 0)
-    with pytest.raises(ValueError, match=r"source.*\(1, S\)"):
+    with pytest.raises(ValueError, match=r"^source has shape \(2, 2\); it needs \(1, S\): one sen"):
         attention_steps(model, one.repeat(2, 1), one)
-    with pytest.raises(ValueError, match=r"target.*\(1, T\)"):
+    with pytest.raises(ValueError, match=r"^target has shape \(2,\); it needs \(1, T\): one sen"):
         attention_steps(model, one, one[0])
     with pytest.raises(TypeError, match="target"):
         attention_steps(model, one, one.float())
