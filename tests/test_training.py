@@ -133,6 +133,11 @@ def test_types_that_do_not_fit_are_told_so(changed, message):
         masked_loss(**{**fit, **changed})
 
 
+def test_one_token_alone_costs_nothing():
+    nothing = masked_loss(torch.ones(1, 2, 1), torch.zeros(1, 2).long(), torch.tensor([1]))
+    assert nothing == 0
+
+
 def test_targets_may_be_shorter_integers():
     logits, targets = torch.randn(2, 3, 5), torch.randint(5, (2, 3))
     lengths = torch.tensor([3, 2])
@@ -379,6 +384,18 @@ def test_the_loader_shuffles_by_the_seed_and_anew_in_each_epoch():
     assert orders(seed=1)[0] != first
 
 
+def test_shuffling_takes_nothing_from_dropout_s_draws():
+    def run(draws):
+        def loader(generator):
+            torch.rand(draws, generator=generator)
+            return batches
+
+        return train(build(dropout=0.3), loader, num_epochs=2).loss
+
+    batches = reversals(64)
+    assert run(0) == run(9)
+
+
 class Recorder(nn.Module):
     """One parameter, whose gradient is what the batch says."""
 
@@ -590,7 +607,7 @@ def test_an_error_leaves_the_generator_where_it_was():
 
 
 def test_the_progress_bar_shows_only_when_asked_for(capfd):
-    batches = reversals(64)
+    batches = reversals(128)
     train(build(), lambda _: batches, num_epochs=1)
     out, err = capfd.readouterr()
     assert out == err == ""
