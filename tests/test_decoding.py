@@ -361,12 +361,15 @@ def test_a_search_stops_once_each_sentence_has_its_best():
 
 def test_slots_that_find_nothing_to_continue_hold_nothing_up():
     model, steps = EncoderDecoder(Nothing(), Table([])), []
-    model.decoder.logits.data = torch.full((5, 5), -torch.inf)
-    model.decoder.logits.data[:, 2] = 0.0  # <eos> alone is possible
+    follows = torch.full((5, 5), -torch.inf)  # what is not said to follow cannot follow
+    for token, following in ((1, 2), (1, 3), (3, 2), (2, 4), (4, 2), (0, 2)):
+        follows[token, following] = 0.0
+    model.decoder.logits.data = follows
     model.decoder.register_forward_hook(lambda *_: steps.append(1))
-    (best,) = beam_search(model, torch.zeros(1, 1, dtype=torch.long), length_penalty=1.0)
-    assert best == Hypothesis([], 0.0, True, None)
-    assert len(steps) == 1
+    source = torch.zeros(1, 1, dtype=torch.long)
+    (best,) = beam_search(model, source, beam_size=3, length_penalty=1.0)
+    assert best == Hypothesis([3], pytest.approx(math.log(0.5)), True, None)
+    assert len(steps) == 2
 
 
 def test_hypotheses_can_be_compared():
