@@ -389,6 +389,16 @@ def test_leaving_one_out_needs_two():
         others(torch.zeros(2, 3))
 
 
+def test_leaving_one_out_names_the_data():
+    broken = torch.tensor([0.0, math.nan, 2.0])
+    with pytest.raises(ValueError, match=r"^keys\[1\] is nan; it needs to be finite$"):
+        leave_one_out_error(broken, Y, 1.0)
+    with pytest.raises(ValueError, match=r"^values\[1\] is nan; it needs to be finite$"):
+        leave_one_out_error(X, broken, 1.0)
+    with pytest.raises(TypeError, match=r"^values has dtype torch\.float64; it needs"):
+        leave_one_out_error(X, Y.double(), 1.0)
+
+
 # The module
 
 
@@ -434,6 +444,11 @@ def test_the_modules_weights_are_there_after_a_pass_that_worked():
     assert net.attention_weights.tolist() == [[0.5, 0.5]]
     with pytest.raises(AttributeError):
         net.attention_weights = None
+
+
+def test_one_key_gives_its_value():
+    net, values = d2l.NWKernelRegression(), torch.tensor([[3.0], [4.0]])
+    assert net(torch.zeros(2), torch.ones(2, 1), values).tolist() == [3.0, 4.0]
 
 
 def test_the_module_keeps_to_numbers_far_away():

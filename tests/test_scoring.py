@@ -506,7 +506,7 @@ def test_rows_without_keys_do_not_rest_on_the_kernel(heads, per_query, monkeypat
         return F.dropout(F.softmax(scores, -1), dropout) @ values
 
     attention = d2l.DotProductAttention(0)
-    lens = torch.tensor([[0, 3], [0, 0], [2, 1]] if per_query else [0, 3, 0])
+    lens = torch.tensor([[0, 3], [3, 0], [2, 3]] if per_query else [0, 3, 0])
     empty = (lens == 0).reshape(3, *[1] * len(heads), -1).expand(3, *heads, 2)
     results = []
     for kernel in (F.scaled_dot_product_attention, older):
