@@ -269,6 +269,11 @@ def test_signature_and_parameters():
     assert found == widths | biases
 
 
+def test_the_pooling_is_the_one_that_is_given():
+    additive = d2l.AdditiveAttention(4, 4, 6, dropout=0)
+    assert d2l.MultiHeadAttention(3, 8, 5, 8, 2, 0, attention=additive).attention is additive
+
+
 # Rules of behaviour ------------------------------------------------------------------------------
 
 
