@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from d2lattn.plotting import show_heatmaps
+from d2lattn.positional import sinusoids
 
 ENGLISH = ("the", "happy", "cow")
 FRENCH = ("la", "vache", "heureuse")
@@ -55,6 +56,21 @@ def by_wide_match(scaled: bool, width: int = 64) -> Tensor:
     return (scores / width**0.5 if scaled else scores).softmax(dim=-1)
 
 
+def by_order(positions: bool) -> Tensor:
+    """Chapter 6: the same keys within *the happy cow and the old dog*, (3, 3) of (3, 7) weights.
+
+    *dog* offers what *cow* offers, *old* what *happy* does. With positions, each word of the two
+    languages has the waves of its own place added, in entries that were empty.
+    """
+    the, happy, cow = KEYS
+    keys = torch.stack((the, happy, cow, torch.zeros(3), the, happy, cow))  # (7, D)
+    scores = QUERIES @ keys.T  # (Q, D) x (D, 7) -> (Q, 7)
+    if positions:
+        waves = sinusoids(len(keys), num_hiddens=16)  # (7, 16)
+        scores = scores + waves[: len(QUERIES)] @ waves.T  # (Q, 16) x (16, 7) -> (Q, 7)
+    return scores.softmax(dim=-1)[:, : len(ENGLISH)]
+
+
 def rows() -> dict[str, Tensor]:
     """Every chapter's weights, (Q, K), by the label of its row in the strip."""
     found = {
@@ -63,7 +79,8 @@ def rows() -> dict[str, Tensor]:
         "3 width 64": by_wide_match(scaled=False),
         "3 scaled": by_wide_match(scaled=True),
     }
-    return found | {label: torch.tensor(weights) for label, weights in LEARNED.items()}
+    found |= {label: torch.tensor(weights) for label, weights in LEARNED.items()}
+    return found | {"6 no order": by_order(False), "6 positions": by_order(True)}
 
 
 def show(upto: int | str) -> None:

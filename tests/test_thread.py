@@ -45,11 +45,27 @@ def test_width_saturates_and_scaling_takes_it_back():
     torch.testing.assert_close(wide, scaled.pow(8) / scaled.pow(8).sum(dim=1, keepdim=True))
 
 
+def test_without_order_words_of_a_kind_share_and_waves_find_the_near_one():
+    lost, found = thread.by_order(positions=False), thread.by_order(positions=True)
+    # vache scores 2 · 2 with cow and dog, 2 with happy and old, 0 with the rest
+    assert lost[VACHE, 2].item() == pytest.approx(
+        math.exp(4) / (2 * (math.exp(4) + math.exp(2)) + 3)
+    )
+    assert lost.argmax(dim=1).tolist() == [0, 2, 1]
+    gained = found.gather(1, lost.argmax(dim=1, keepdim=True)) / lost.amax(dim=1, keepdim=True)
+    assert (gained > 1.5).all()
+    # by hand: heureuse, at place 2, and happy, at place 1, have p·p = cos 1 + cos 0.32 + ...
+    waves = sum(math.cos(10000 ** (-2 * j / 16)) for j in range(8))
+    far = sum(math.cos(2 * 10000 ** (-2 * j / 16)) for j in range(8))
+    ratio = found[HEUREUSE, 1] / found[HEUREUSE, 0]
+    assert ratio.item() == pytest.approx(math.exp(4 + waves - far), rel=1e-4)
+
+
 def test_every_row_shares_out_1():
     for label, weights in thread.rows().items():
         assert weights.shape == (3, 3), label
         # A trained model's rows are cut out of a longer sentence, which keeps a little.
-        missing = 0.15 if label in thread.LEARNED else 1e-6
+        missing = 0.15 if label in thread.LEARNED else 0.51 if label.startswith("6") else 1e-6
         assert (weights.sum(dim=1) > 1 - missing).all(), label
         assert (weights.sum(dim=1) < 1 + 1e-6).all(), label
 
@@ -57,7 +73,7 @@ def test_every_row_shares_out_1():
 def test_the_strip_grows_by_chapter():
     import matplotlib.pyplot as plt
 
-    for upto, count in ((1, 1), (2, 2), (3, 4), (4, 5), ("4b", 6)):
+    for upto, count in ((1, 1), (2, 2), (3, 4), (4, 5), ("4b", 6), (6, 8)):
         thread.show(upto)
         panels = plt.gcf().axes[:3]
         assert [panel.get_title() for panel in panels] == list(thread.FRENCH)
