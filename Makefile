@@ -17,12 +17,10 @@ book: .venv/installed
 	@$(BUILD) --quiet
 	@echo "The book: file://$(CURDIR)/_build/html/index.html   (make serve shows it at http://localhost:$(PORT)/)"
 
-# The book first, because the browser opens its pages; then all tests share the workers; at last,
-# and one by one, those that measure time.
+# The book first, because the browser opens its pages; then all tests share the workers.
 test: .venv/installed
 	@$(MAKE) --no-print-directory --jobs=2 lint types javascript book
-	$(PYTEST) --nbval --doctest-modules --durations=25 -m "not alone" tests d2lattn $(NOTEBOOKS)
-	$(BIN)/python -m pytest -m alone tests
+	$(PYTEST) --nbval --doctest-modules --durations=25 tests d2lattn $(NOTEBOOKS)
 
 # What can be known within a minute.
 check: .venv/installed
@@ -44,7 +42,7 @@ javascript:
 	else echo "no npm: the explorables' own tests are skipped"; fi
 
 unit: .venv/installed
-	$(PYTEST) --doctest-modules --ignore=tests/book -m "not alone" tests d2lattn
+	$(PYTEST) --doctest-modules --ignore=tests/book tests d2lattn
 
 nbval: .venv/installed
 	$(PYTEST) --nbval --durations=3 $(NOTEBOOKS)
