@@ -227,13 +227,16 @@ def test_out_of_reach_means_no_weights_and_no_prediction(name):
 
 
 @each_kernel
-def test_a_batch_equals_its_rows(name):
+@pytest.mark.parametrize("bandwidth", [0.4, 1e-30])
+def test_a_batch_equals_its_rows(name, bandwidth):
     torch.manual_seed(1)
     queries, keys, values = torch.rand(3, 4), torch.rand(3, 6), torch.rand(3, 6)
-    predictions, weights = nadaraya_watson(queries, keys, values, 0.4, KERNELS[name])
+    queries[:, 0] = keys[:, 0]
+    queries[:, 1] = keys[:, 0] + 1e-3
+    predictions, weights = nadaraya_watson(queries, keys, values, bandwidth, KERNELS[name])
     assert weights.shape == (3, 4, 6)
     for row in range(3):
-        alone = nadaraya_watson(queries[row], keys[row], values[row], 0.4, KERNELS[name])
+        alone = nadaraya_watson(queries[row], keys[row], values[row], bandwidth, KERNELS[name])
         torch.testing.assert_close(predictions[row], alone[0], equal_nan=True)
         torch.testing.assert_close(weights[row], alone[1])
 
@@ -462,6 +465,8 @@ def test_the_module_keeps_to_numbers_far_away():
 def test_the_module_names_wrong_kinds():
     with pytest.raises(TypeError, match="keys has type list"):
         d2l.NWKernelRegression()(torch.zeros(1), [[0.0]], torch.zeros(1, 1))
+    with pytest.raises(TypeError, match="queries has dtype"):
+        d2l.NWKernelRegression()(torch.zeros(1).long(), torch.zeros(1, 1), torch.zeros(1, 1))
     with pytest.raises(TypeError, match="values has dtype"):
         d2l.NWKernelRegression()(torch.zeros(1), torch.zeros(1, 1), torch.zeros(1, 1).long())
 
