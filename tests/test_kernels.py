@@ -169,6 +169,17 @@ def test_weights_are_right_however_far_the_keys_are(distance, dtype):
         torch.testing.assert_close(one.double(), other, rtol=max(precision, 1e-4), atol=precision)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "step", "bandwidth"), [(torch.float16, 0.5, 40.0), (torch.bfloat16, 4.0, 100.0)]
+)
+def test_half_precision_loses_no_difference_between_far_keys(dtype, step, bandwidth):
+    """Their scores are hundreds, and neighbours differ by less than a half number there can."""
+    queries, keys = torch.zeros(1, dtype=dtype), (1000 + step * torch.arange(4)).to(dtype)
+    _, found = nadaraya_watson(queries, keys, keys, bandwidth)
+    _, wanted = nadaraya_watson(queries.double(), keys.double(), keys.double(), bandwidth)
+    torch.testing.assert_close(found.double(), wanted, rtol=0, atol=torch.finfo(dtype).eps)
+
+
 @pytest.mark.parametrize(("dtype", "far"), [(torch.float32, 1e25), (torch.float64, 1e200)])
 def test_where_squares_are_infinite_the_nearest_keys_share(dtype, far):
     keys = torch.tensor([-far, far, 2 * far], dtype=dtype)
