@@ -22,6 +22,7 @@ def test_axe_finds_nothing_in_the_figures(visit, soups_with_figures, theme):
         predict = page.get_by_role("button", name="Predict first", disabled=False)
         while predict.count():
             predict.first.click()
+            page.wait_for_timeout(100)  # its name changes, and the next one is the first
         clean("while the reader predicts")
         for choose in page.locator(".d2lx").get_by_label(re.compile("View|Read links by")).all():
             choose.select_option(index=1)
