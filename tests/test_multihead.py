@@ -8,11 +8,11 @@ import io
 import math
 import pickle
 import re
-import weakref
 from pathlib import Path
 
 import pytest
 import torch
+from graphs import kept_by_the_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -381,20 +381,8 @@ def test_weights_are_of_the_last_call_that_succeeded(which):
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_weights_hold_no_graph(which):
-    class Saved:
-        """What autograd keeps in place of a tensor: it lives as long as the graph does."""
-
-        def __init__(self, tensor):
-            self.tensor = tensor
-
-    def keep(tensor):
-        saved = Saved(tensor.detach())  # else it would keep the graph that keeps it
-        kept.add(saved)
-        return saved
-
-    kept = weakref.WeakSet()
     attention = every_pooling()[which]
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda saved: saved.tensor):
+    with kept_by_the_graph() as kept:
         output = attention(*inputs(), torch.tensor([4, 2]))
     assert not attention.attention_weights.requires_grad
     assert len(kept) > 0

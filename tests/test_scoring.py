@@ -7,11 +7,11 @@ import io
 import math
 import pickle
 import re
-import weakref
 from pathlib import Path
 
 import pytest
 import torch
+from graphs import kept_by_the_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -396,21 +396,9 @@ def test_weights_read_twice_are_the_same_and_are_of_the_last_call(which):
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_weights_hold_no_graph(which):
-    class Saved:
-        """What autograd keeps in place of a tensor: it lives as long as the graph does."""
-
-        def __init__(self, tensor):
-            self.tensor = tensor
-
-    def keep(tensor):
-        saved = Saved(tensor.detach())  # else it would keep the graph that keeps it
-        kept.add(saved)
-        return saved
-
-    kept = weakref.WeakSet()
     attention = every_attention()[which]
     q = torch.randn(1, 2, 3, requires_grad=True)
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda saved: saved.tensor):
+    with kept_by_the_graph() as kept:
         output = attention(q * 2, q * 3, q * 4, torch.tensor([2]))
     assert not attention.attention_weights.requires_grad
     assert len(kept) > 0
