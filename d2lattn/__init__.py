@@ -74,6 +74,14 @@ from d2lattn.seq2seq import (
     Seq2SeqEncoder,
 )
 from d2lattn.training import History, masked_loss, mean_loss, shift_right, train, translation_loss
+from d2lattn.transformer import (
+    AddNorm,
+    DecoderBlock,
+    EncoderBlock,
+    PositionWiseFFN,
+    TransformerDecoder,
+    TransformerEncoder,
+)
 
 
 def __getattr__(name: str) -> Any:

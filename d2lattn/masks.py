@@ -51,6 +51,19 @@ def check_lengths(
     check_range(name, valid_lens, shortest, shape[-1])
 
 
+def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
+    """Let the last `num_queries` of `num_keys` steps see the steps up to themselves, (Q, K).
+
+    >>> causal_mask(2, 3)
+    tensor([[ True,  True, False],
+            [ True,  True,  True]])
+
+    Source: Vaswani et al. 2017, section 3.2.3.
+    """
+    everything = torch.ones(num_queries, num_keys, dtype=torch.bool, device=device)
+    return everything.tril(num_keys - num_queries)
+
+
 def sequence_mask(X: Tensor, valid_len: Tensor, value: float = 0) -> Tensor:
     """Put `value` in place of everything after the valid length of each sequence.
 

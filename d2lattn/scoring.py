@@ -199,22 +199,38 @@ class DotProductAttention(Attends, nn.Module):
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
-        """Check, call the kernel, and keep what the weights can be worked out from."""
+        """Check and attend."""
         check_floats(queries=queries, keys=keys, values=values)
         _check_shapes(queries, keys, values)
-        mask = _mask(valid_lens, queries, keys)
+        output = self.attend(queries, keys, values, _mask(valid_lens, queries, keys))
+        # Of lengths for each query, the mask is K times as large: so they are kept in its place.
+        lens = None if valid_lens is None else valid_lens.clone()
+        self._weights = partial(_weights_by_lengths, queries.detach(), keys.detach(), lens)
+        return output
+
+    def project_keys(self, keys: Tensor) -> Tensor:
+        """Give the keys as they are: unlike `AdditiveAttention`, a dot product needs no more."""
+        return keys
+
+    def attend(
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        """Call the kernel, and keep what the weights can be worked out from."""
         dropout = self.dropout.p if self.dropout.training else 0.0
         output = _fused_attention(queries, keys, values, mask, dropout)
-        lens = None if valid_lens is None else valid_lens.clone()
-        self._weights = partial(_dot_product_weights, queries.detach(), keys.detach(), lens)
+        self._weights = partial(_dot_product_weights, queries.detach(), keys.detach(), mask)
         return output
 
 
-def _dot_product_weights(queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
+def _weights_by_lengths(queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
+    return _dot_product_weights(queries, keys, _mask(valid_lens, queries, keys))
+
+
+def _dot_product_weights(queries: Tensor, keys: Tensor, mask: Tensor | None) -> Tensor:
     # Like the fused kernel: scores of half-precision inputs are summed in single precision.
     exact = torch.promote_types(queries.dtype, torch.float32)
     scores = dot_product_scores(queries.to(exact), keys.to(exact))  # (B, Q, K)
-    return masked_softmax(scores, valid_lens).to(queries.dtype)
+    return softmax_among(scores, mask).to(queries.dtype)
 
 
 def _fused_attention(

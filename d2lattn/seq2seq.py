@@ -121,7 +121,7 @@ class Seq2SeqEncoder(Encoder):
         last valid state of each layer, (num_layers, B, D). Tokens or lengths of a wrong type raise
         TypeError, of a wrong shape or value ValueError.
         """
-        embedded = self.dropout(_embed(self.embedding, X))  # (B, S) -> (B, S, E)
+        embedded = self.dropout(embed_tokens(self.embedding, X))  # (B, S) -> (B, S, E)
         if valid_lens is None:
             outputs, state = self.rnn(embedded)
         else:
@@ -190,7 +190,7 @@ class Seq2SeqDecoder(Decoder):
 
     def forward(self, X: Tensor, state: PlainState) -> tuple[Tensor, PlainState]:
         """Predict the token after each token of X, shape (B, T): scores of shape (B, T, V)."""
-        embedded = self.dropout(_embed(self.embedding, X))  # (B, T) -> (B, T, E)
+        embedded = self.dropout(embed_tokens(self.embedding, X))  # (B, T) -> (B, T, E)
         context = state.context.unsqueeze(1).expand(-1, X.shape[1], -1)  # (B, D) -> (B, T, D)
         outputs, hidden = self.rnn(torch.cat((context, embedded), dim=-1), state.hidden)
         return self.dense(outputs), PlainState(hidden, state.context)  # (B, T, D) -> (B, T, V)
@@ -271,7 +271,7 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
 
     def forward(self, X: Tensor, state: AttentionState) -> tuple[Tensor, AttentionState]:
         """Predict the token after each token of X, shape (B, T): scores of shape (B, T, V)."""
-        embedded = self.dropout(_embed(self.embedding, X))  # (B, T) -> (B, T, E)
+        embedded = self.dropout(embed_tokens(self.embedding, X))  # (B, T) -> (B, T, E)
         hidden, values, projected_keys, mask = state
         outputs, weights = [], []
         for step in embedded.split(1, dim=1):  # T times (B, 1, E)
@@ -316,7 +316,7 @@ def _gru(
     )
 
 
-def _embed(embedding: nn.Embedding, X: Tensor) -> Tensor:
+def embed_tokens(embedding: nn.Embedding, X: Tensor) -> Tensor:
     """Look tokens up; say in words what is wrong with those that the table does not hold."""
     if not isinstance(X, Tensor) or X.dtype not in (torch.int64, torch.int32):
         raise wrong(TypeError, "X", X, "a tensor of integers, torch.int64 or torch.int32")
