@@ -7,23 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from d2lattn.exercises import chapter01
-from d2lattn.exercises.checking import Verdict
-
-CHECKS = {
-    chapter01.check_last_weight: 1,
-    chapter01.check_look_up: 1,
-    chapter01.check_attention_matrices: 1,
-    chapter01.check_claims: 2,
-    chapter01.check_attend: 1,
-    chapter01.check_query: 1,
-    chapter01.check_with_salience: 1,
-    chapter01.check_overtaking: 2,
-    chapter01.check_noise: 1,
-}
 
 
 def attend(query, keys, values):
@@ -64,14 +49,22 @@ def one_value_a_key(query, keys, values):
     return attend(query, torch.tensor(list(table)), torch.stack(list(table.values())))
 
 
-RIGHT = [
-    (chapter01.check_attend, [attend]),
+CHECKS = {
+    chapter01.check_last_weight: (9 / 13,),
+    chapter01.check_look_up: (look_up,),
+    chapter01.check_attention_matrices: ("AD",),
+    chapter01.check_claims: (False, True),
+    chapter01.check_attend: (attend,),
+    chapter01.check_query: ((-4, -4),),
+    chapter01.check_with_salience: (with_salience,),
+    chapter01.check_overtaking: (2.1, 2.9),
+    chapter01.check_noise: (1.6,),
+}
+MORE = [
     (chapter01.check_attend, [lambda q, k, v: ((k @ q).softmax(0)[:, None] * v).sum(0)]),
-    (chapter01.check_query, [[-4, -4]]),
     (chapter01.check_query, [torch.tensor([-9.0, -3.0])]),
     (chapter01.check_query, [np.array([-9.0, -3.0])]),
     (chapter01.check_query, [(Fraction(-9, 2), -4)]),
-    (chapter01.check_with_salience, [with_salience]),
     (
         chapter01.check_with_salience,  # the new place may stand first, and scales may be shared
         [
@@ -81,27 +74,20 @@ RIGHT = [
             )
         ],
     ),
-    (chapter01.check_last_weight, [9 / 13]),
     (chapter01.check_last_weight, [Fraction(9, 13)]),
-    (chapter01.check_look_up, [look_up]),
     (
         chapter01.check_look_up,
         [lambda q, k, v, t: torch.stack([look_up(x[None], k, v, t)[0] for x in q])],
     ),
-    (chapter01.check_attention_matrices, ["AD"]),
     (chapter01.check_attention_matrices, ["d, a"]),
-    (chapter01.check_claims, [False, True]),
-    (chapter01.check_overtaking, [2.1, 2.9]),
-    (chapter01.check_noise, [1.6]),
     (chapter01.check_noise, [torch.tensor(1.7)]),
 ]
 
 
-@pytest.mark.parametrize(("check", "answers"), RIGHT)
-def test_right_answers_pass(check, answers):
+@pytest.mark.parametrize(("check", "answers"), MORE)
+def test_other_right_answers_pass(check, answers):
     verdict = check(*answers)
     assert verdict, verdict
-    assert repr(verdict).startswith("✓ Exercise 1.")
 
 
 @pytest.mark.parametrize(
@@ -207,37 +193,3 @@ def test_salience_must_not_grow_with_the_query():
         return longer, wider
 
     assert "three times as strong" in chapter01.check_with_salience(loud).sentence
-
-
-@pytest.mark.parametrize(("check", "number"), CHECKS.items())
-@pytest.mark.parametrize("stub", [None, ...])
-def test_stubs_are_not_attempted_yet(check, number, stub):
-    assert check(*[stub] * number).sentence == "not attempted yet."
-
-
-def test_a_function_that_returns_nothing_is_not_attempted_yet():
-    for check in (chapter01.check_attend, chapter01.check_with_salience):
-        assert check(lambda *_: ...).sentence == "not attempted yet."
-    assert chapter01.check_query([None, None]).sentence == "not attempted yet."
-
-
-GARBAGE = st.one_of(
-    st.none(),
-    st.text(max_size=3),
-    st.integers(),
-    st.floats(),
-    st.lists(st.floats(), max_size=4),
-    st.dictionaries(st.text(max_size=1), st.integers(), max_size=2),
-    st.just(torch.zeros(0)),
-    st.just(torch.full((2,), math.nan)),
-    st.just(object()),
-)
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(st.sampled_from(list(CHECKS)), GARBAGE, st.booleans())
-def test_garbage_gets_a_sentence_and_never_a_traceback(check, garbage, as_function):
-    answer = (lambda *_: garbage) if as_function else garbage
-    verdict = check(*[answer] * CHECKS[check])
-    assert isinstance(verdict, Verdict)
-    assert verdict.sentence

@@ -34,56 +34,16 @@ def attention(queries, keys, values, valid):
 
 
 CHECKS = {
-    chapter03.check_softmax_where: softmax_where,
-    chapter03.check_additive_score: additive_score,
-    chapter03.check_divisor: 30,
-    chapter03.check_softmax_backward: softmax_backward,
-    chapter03.check_gaussian_scores: gaussian_scores,
-    chapter03.check_slope: 2.02,
-    chapter03.check_size_among_equals: lambda n: math.sqrt(n - 1) / n,
-    chapter03.check_repaired: lambda *tensors: attention(*tensors),
-    chapter03.check_leak: "B",
+    chapter03.check_softmax_where: (softmax_where,),
+    chapter03.check_additive_score: (additive_score,),
+    chapter03.check_divisor: (30,),
+    chapter03.check_softmax_backward: (softmax_backward,),
+    chapter03.check_gaussian_scores: (gaussian_scores,),
+    chapter03.check_slope: (2.02,),
+    chapter03.check_size_among_equals: (lambda n: math.sqrt(n - 1) / n,),
+    chapter03.check_repaired: (lambda *tensors: attention(*tensors),),
+    chapter03.check_leak: ("B",),
 }
-by_name = {"ids": lambda check: getattr(check, "__name__", None)}
-
-
-@pytest.mark.parametrize(("check", "answer"), CHECKS.items(), **by_name)
-def test_the_right_answer_passes(check, answer):
-    verdict = check(answer)
-    assert verdict, verdict
-    assert repr(verdict).startswith("✓ Exercise 3.")
-
-
-@pytest.mark.parametrize("check", CHECKS, **by_name)
-def test_an_untouched_stub_is_not_attempted(check):
-    def stub(*arguments): ...
-
-    takes_function = callable(CHECKS[check])
-    for answer in (None, ...) + ((stub,) if takes_function else ()):
-        verdict = check(answer)
-        assert not verdict
-        assert "not attempted yet" in verdict.sentence
-
-
-@pytest.mark.parametrize(
-    "garbage",
-    [
-        "text",
-        [],
-        {},
-        object(),
-        float("nan"),
-        lambda: 1,
-        lambda *a: "x",
-        lambda *a: 1.0,
-        torch.ones(2),
-    ],
-)
-@pytest.mark.parametrize("check", CHECKS, **by_name)
-def test_garbage_gets_a_sentence_and_never_raises(check, garbage):
-    verdict = check(garbage)
-    assert not verdict
-    assert verdict.sentence
 
 
 def large_number(scores, valid):

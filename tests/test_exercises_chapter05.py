@@ -43,63 +43,16 @@ def slope(x, xs, ys, bandwidth, delta):
 
 
 CHECKS = {
-    chapter05.check_join: join,
-    chapter05.check_padded_heads: padded_heads,
-    chapter05.check_estimate: (1_048_576, 64, 80_000),
-    chapter05.check_contributions: contributions,
-    chapter05.check_repaired: repaired,
-    chapter05.check_one_look: "ACDE",
-    chapter05.check_slope: slope,
-    chapter05.check_audit: (False, True, False),
-    chapter05.check_three_cities: (2, 2.02),
+    chapter05.check_join: (join,),
+    chapter05.check_padded_heads: (padded_heads,),
+    chapter05.check_estimate: ((1_048_576, 64, 80_000),),
+    chapter05.check_contributions: (contributions,),
+    chapter05.check_repaired: (repaired,),
+    chapter05.check_one_look: ("ACDE",),
+    chapter05.check_slope: (slope,),
+    chapter05.check_audit: ((False, True, False),),
+    chapter05.check_three_cities: ((2, 2.02),),
 }
-each = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-
-
-@each
-def test_the_right_answer_passes(check):
-    verdict = check(CHECKS[check])
-    assert verdict, verdict
-    assert repr(verdict).startswith("✓ Exercise 5.")
-
-
-@each
-def test_an_untouched_stub_is_not_attempted(check):
-    def stub(*arguments): ...
-
-    for untouched in (None, ...) + ((stub,) if callable(CHECKS[check]) else ()):
-        verdict = check(untouched)
-        assert not verdict
-        assert "not attempted yet" in verdict.sentence
-
-
-@pytest.mark.parametrize(
-    "garbage",
-    [
-        "text",
-        "",
-        [],
-        {},
-        object(),
-        float("nan"),
-        1j,
-        [1, [2, 3]],
-        (math.nan, math.nan, math.nan),
-        torch.ones(2),
-        lambda: 1,
-        lambda *a: "x",
-        lambda *a: 1.0,
-        lambda *a: torch.full((2,), math.nan),
-        lambda *a: torch.ones(0),
-        lambda *a: (torch.ones(2), torch.ones(5)),
-    ],
-)
-@each
-def test_garbage_gets_a_sentence_and_never_raises(check, garbage):
-    verdict = check(garbage)
-    assert not verdict
-    assert verdict.sentence
-    assert repr(verdict).count("\n") == 0
 
 
 def without_mask(q, k, v, valid):

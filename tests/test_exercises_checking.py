@@ -7,25 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from d2lattn.exercises import chapter01, chapter02, chapter03, chapter04
+from d2lattn.exercises import chapter01, chapter02, chapter03
 from d2lattn.exercises.checking import Differs, apart, call, number, several, tensor_like
 
 
 def attend(query, keys, values):
     return (keys @ query).softmax(dim=0) @ values
-
-
-def loss(logits, targets, valid_lens):
-    of_target = logits.log_softmax(-1).gather(2, targets.unsqueeze(2)).squeeze(2)
-    return -of_target[torch.arange(targets.shape[1]) < valid_lens.unsqueeze(1)].mean()
-
-
-def with_ones(query, keys, salience):
-    return torch.cat([query, torch.ones(1)]), torch.cat([keys, salience[:, None]], dim=1)
-
-
-def gaussian_weights(query, keys, bandwidth):
-    return torch.softmax(-(((query - keys) / bandwidth) ** 2) / 2, dim=-1)
 
 
 def scores_in_a_buffer(queries, keys, bandwidth):
@@ -35,26 +22,15 @@ def scores_in_a_buffer(queries, keys, bandwidth):
     return (scores - norms / 2) / bandwidth**2
 
 
-def context(query, keys, values, W_q, W_k, w_v, valid_len):
-    scores = torch.tanh(W_q @ query + keys @ W_k.T) @ w_v
-    return scores[:valid_len].softmax(dim=0) @ values[:valid_len]
-
-
 @pytest.mark.parametrize(
     ("check", "answer"),
     [
-        (chapter01.check_attend, attend),
-        (chapter01.check_query, [-4.0, -4.0]),
         (chapter01.check_query, torch.tensor([-4.0, -4.0], dtype=torch.float64)),
-        (chapter01.check_with_salience, with_ones),
-        (chapter02.check_gaussian_weights, gaussian_weights),
         (chapter02.check_by_hand, torch.tensor(22 / 7, dtype=torch.float64)),
         (chapter03.check_gaussian_scores, scores_in_a_buffer),
-        (chapter04.check_context, context),
-        (chapter04.check_masked_loss, loss),
     ],
 )
-def test_right_answers_pass_where_double_precision_is_the_default(check, answer):
+def test_other_right_answers_pass_where_double_precision_is_the_default(check, answer):
     torch.set_default_dtype(torch.float64)
     try:
         verdict = check(answer)

@@ -52,7 +52,7 @@ def check(exercise: str) -> Callable[[Callable[..., str]], Callable[..., Verdict
             except NotAttempted:
                 return Verdict(exercise, False, "not attempted yet.")
             except Differs as difference:
-                sentence = str(difference)
+                sentence = _line(difference)
                 sentence = f"not yet. {sentence[:1].upper()}{sentence[1:]}"
                 return Verdict(exercise, False, sentence)
             except Exception as error:  # an answer of a kind that the check did not foresee
@@ -60,7 +60,7 @@ def check(exercise: str) -> Callable[[Callable[..., str]], Callable[..., Verdict
                     exercise,
                     False,
                     f"not yet. The check could not read this answer "
-                    f"({type(error).__name__}: {error}).",
+                    f"({type(error).__name__}: {_line(error)}).",
                 )
             finally:
                 torch.set_default_dtype(dtype)
@@ -68,6 +68,11 @@ def check(exercise: str) -> Callable[[Callable[..., str]], Callable[..., Verdict
         return checked
 
     return decorate
+
+
+def _line(error: Exception) -> str:
+    """A message in one line, whatever it quotes: a printed matrix has several."""
+    return " ".join(str(error).split())
 
 
 def unattempted(answer: Any) -> bool:
