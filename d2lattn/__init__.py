@@ -30,7 +30,7 @@ from d2lattn.decoding import (
     teacher_forced_attention,
 )
 from d2lattn.drawings import show_drawing
-from d2lattn.hiding import hide_each_state
+from d2lattn.hiding import changed_by_hiding, hide_each_state
 from d2lattn.kernels import (
     KERNELS,
     NWKernelRegression,

@@ -1,19 +1,27 @@
 """Hide the source from attention, a state at a time, and see which words change (chapter 4b)."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import torch
 from torch import Tensor
 
 from d2lattn.checks import wrong
+from d2lattn.masks import length_mask
 from d2lattn.seq2seq import AttentionState, EncoderDecoder
 from d2lattn.training import evaluating, shift_right
+from d2lattn.transformer import TransformerState
+
+if TYPE_CHECKING:
+    from d2lattn.corpus import Batch
 
 
-@torch.no_grad()
 def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Tensor:
     """Predict each word of one sentence with nothing hidden, with each state hidden, with all.
 
-    A hidden state has a score of minus infinity at that step, so the others share out its weight;
-    with all hidden the context is zero. The steps before are as they were with nothing hidden.
+    A hidden state has a score of minus infinity at that step, in every layer and head that asks the
+    source, so the others share out its weight; with all hidden the context is zero. The steps
+    before are as they were with nothing hidden.
 
     >>> from d2lattn.seq2seq import Seq2SeqAttentionDecoder, Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
@@ -22,7 +30,7 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
     torch.Size([2, 5, 7])
 
     Args:
-        model: its decoder carries an `AttentionState`, as `Seq2SeqAttentionDecoder` does.
+        model: its decoder is a `Seq2SeqAttentionDecoder` or a `TransformerDecoder`.
         source: tokens of one sentence without padding, shape (1, S).
         target: the tokens that the decoder is made to write, shape (1, T).
 
@@ -39,22 +47,69 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
     for name, tokens in (("source", source), ("target", target)):
         if tokens.dim() != 2 or len(tokens) != 1:
             raise wrong(ValueError, name, tokens, "one sentence, (1, tokens)")
-    decoder = model.decoder
+    return _each_step(model, source, None, target, lambda logits: logits.softmax(dim=-1))[0]
+
+
+def changed_by_hiding(model: EncoderDecoder, batch: "Batch") -> list[Tensor]:
+    """Tell for each pair of a batch which words change when one state alone is hidden.
+
+    A word changes if the likeliest one becomes another. Hiding is that of `hide_each_state`, for
+    many sentences at once; <eos> is left out on both sides, as in `teacher_forced_attention`.
+
+    Args:
+        model: its decoder is a `Seq2SeqAttentionDecoder` or a `TransformerDecoder`.
+        batch: pairs with <eos> at the end of both sides.
+
+    Returns:
+        A table of truth values, shape (target words, source words), for each pair.
+
+    Raises:
+        TypeError: the decoder carries another state.
+    """
+    source, source_valid_lens, target, target_valid_lens, _ = batch
+    best = _each_step(
+        model, source, source_valid_lens, target, lambda logits: logits.argmax(dim=-1)
+    )  # (B, T, S + 2)
+    changed = best[..., 1:-1] != best[..., :1]  # (B, T, S)
+    lengths = zip(target_valid_lens.tolist(), source_valid_lens.tolist(), strict=True)
+    return [table[: t - 1, : s - 1] for table, (t, s) in zip(changed, lengths, strict=True)]
+
+
+@torch.no_grad()
+def _each_step(
+    model: EncoderDecoder,
+    source: Tensor,
+    source_valid_lens: Tensor | None,
+    target: Tensor,
+    read: Callable[[Tensor], Tensor],
+) -> Tensor:
+    """What `read` makes of the scores (B, S + 2, V) of each step, (B, T, S + 2, ...)."""
+    decoder, (batch_size, num_states) = model.decoder, source.shape
+    kept = torch.ones(num_states + 2, num_states, dtype=torch.bool, device=source.device)
+    kept[1:-1].fill_diagonal_(False)
+    kept[-1] = False
+    mask = kept.expand(batch_size, -1, -1)  # (B, S + 2, S)
+    if source_valid_lens is not None:
+        mask = mask & length_mask(source_valid_lens, mask.shape)
+    sentences = torch.arange(batch_size, device=source.device).repeat_interleave(num_states + 2)
+    unharmed = sentences * (num_states + 2)  # of each sentence the copy with nothing hidden
     with evaluating(model):
-        state = decoder.init_state(model.encoder(source))
-        if not isinstance(state, AttentionState):
-            raise wrong(TypeError, "the decoder's state", state, "an AttentionState")
-        num_states = source.shape[1]
-        rows = num_states + 2
-        hidden = torch.zeros(rows, num_states, dtype=torch.bool, device=source.device)
-        hidden[1:-1].fill_diagonal_(True)
-        hidden[-1] = True
-        copies = decoder.select_state(state, source.new_zeros(rows))
-        copies = copies._replace(mask=~hidden.unsqueeze(1))  # a copy of the sentence for each row
+        state = decoder.init_state(model.encoder(source, source_valid_lens), source_valid_lens)
+        copies = _with_mask(decoder.select_state(state, sentences), mask.flatten(0, 1))
         steps = []
-        for word in shift_right(target).split(1, dim=1):  # T times (1, 1)
-            logits, after = decoder(word.expand(rows, 1), copies)  # (S + 2, 1, V)
-            steps.append(logits[:, 0].softmax(dim=-1))
-            unharmed = after.hidden[:, :1].repeat(1, rows, 1)  # (num_layers, S + 2, D)
-            copies = copies._replace(hidden=unharmed)
-    return torch.stack(steps)  # (T, S + 2, V)
+        for word in shift_right(target).split(1, dim=1):  # T times (B, 1)
+            logits, after = decoder(word[sentences], copies)  # (B (S + 2), 1, V)
+            steps.append(read(logits[:, 0].unflatten(0, mask.shape[:2])))
+            copies = _with_mask(decoder.select_state(after, unharmed), mask.flatten(0, 1))
+    return torch.stack(steps, dim=1)
+
+
+def _with_mask(state: Any, mask: Tensor) -> Any:
+    """The state of a decoder that may see the source where the mask (B, S) is true."""
+    if isinstance(state, AttentionState):
+        return state._replace(mask=mask.unsqueeze(1))  # (B, 1, S)
+    if isinstance(state, TransformerState):
+        mask = mask[:, None, None]  # (B, 1, 1, S)
+        blocks = tuple(block._replace(source_mask=mask) for block in state.blocks)
+        return state._replace(blocks=blocks)
+    raise wrong(TypeError, "the decoder's state", state, "an AttentionState or a TransformerState")

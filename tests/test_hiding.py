@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import d2lattn as d2l
+from d2lattn.corpus import Batch
 
 
 @pytest.fixture
@@ -15,6 +16,18 @@ def model():
     )
 
 
+@pytest.fixture
+def transformer():
+    torch.manual_seed(1)
+    sizes = 8, 16, 2, 2, 0.5
+    return d2l.EncoderDecoder(d2l.TransformerEncoder(9, *sizes), d2l.TransformerDecoder(7, *sizes))
+
+
+@pytest.fixture(params=["model", "transformer"])
+def either(request):
+    return request.getfixturevalue(request.param)
+
+
 SOURCE, TARGET = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[4, 3, 2]])
 
 
@@ -23,10 +36,10 @@ def chances(model, state, word):
     return logits[0, 0].softmax(dim=-1), state
 
 
-def test_row_0_is_the_model_as_it_is(model):
-    found = d2l.hide_each_state(model, SOURCE, TARGET)
+def test_row_0_is_the_model_as_it_is(either):
+    found = d2l.hide_each_state(either, SOURCE, TARGET)
     assert found.shape == (3, 6, 7)
-    logits, _ = model.eval()(SOURCE, d2l.shift_right(TARGET))
+    logits, _ = either.eval()(SOURCE, d2l.shift_right(TARGET))
     torch.testing.assert_close(found[:, 0], logits[0].softmax(dim=-1))
 
 
@@ -45,6 +58,51 @@ def test_a_hidden_state_has_no_say_and_the_steps_before_saw_it(model):
             wanted, _ = chances(model, shorter, word)
             torch.testing.assert_close(found[step, 1 + place], wanted)
             _, state = chances(model, state, word)
+
+
+def test_a_transformer_s_hidden_state_has_no_say_in_any_layer(transformer):
+    found = d2l.hide_each_state(transformer, SOURCE, TARGET)
+    transformer.eval()
+    values = transformer.encoder(SOURCE)
+    for place in range(4):
+        kept = [i for i in range(4) if i != place]
+        state = transformer.decoder.init_state(values)
+        for step, word in enumerate(d2l.shift_right(TARGET).split(1, dim=1)):
+            blocks = [
+                block._replace(source=tuple(each[:, :, kept] for each in block.source))
+                for block in state.blocks
+            ]
+            wanted, _ = chances(transformer, state._replace(blocks=tuple(blocks)), word)
+            torch.testing.assert_close(found[step, 1 + place], wanted)
+            _, state = chances(transformer, state, word)
+
+
+def test_a_transformer_with_all_hidden_does_not_see_the_source(transformer):
+    first = d2l.hide_each_state(transformer, SOURCE, TARGET)
+    other = d2l.hide_each_state(transformer, torch.tensor([[1, 8, 3, 2]]), TARGET)
+    torch.testing.assert_close(first[0, -1], other[0, -1])
+    assert not torch.allclose(first[0, 0], other[0, 0])
+
+
+def test_a_batch_changes_the_words_that_each_sentence_alone_changes(either):
+    for matrix in either.parameters():
+        matrix.data.mul_(3)  # so that hiding a state changes some words
+    generator = torch.Generator().manual_seed(2)
+    lengths = [(s, t) for s in (2, 4, 5, 6) for t in (2, 3, 4, 6)]
+    source, target = torch.zeros(2, len(lengths), 6, dtype=torch.long)
+    for row, (s, t) in enumerate(lengths):
+        source[row, :s] = torch.randint(4, 9, (s,), generator=generator)
+        target[row, :t] = torch.randint(4, 7, (t,), generator=generator)
+        source[row, s - 1] = target[row, t - 1] = 2
+    lens = torch.tensor(lengths)
+    found = d2l.changed_by_hiding(either, Batch(source, lens[:, 0], target, lens[:, 1], ()))
+    for row, (s, t) in enumerate(lengths):
+        alone = d2l.hide_each_state(either, source[row : row + 1, :s], target[row : row + 1, :t])
+        best = alone.argmax(dim=-1)[:-1]  # (words, S + 2)
+        assert torch.equal(found[row], best[:, 1:-2] != best[:, :1])
+    changed = torch.cat([table.flatten() for table in found])
+    assert changed.any()
+    assert not changed.all()
 
 
 def test_with_all_hidden_the_source_makes_no_difference(model):
@@ -72,5 +130,5 @@ def test_wrong_arguments_are_named(model):
     with pytest.raises(ValueError, match="target"):
         d2l.hide_each_state(model, SOURCE, TARGET[0])
     plain = d2l.EncoderDecoder(d2l.Seq2SeqEncoder(9, 3, 4, 1), d2l.Seq2SeqDecoder(7, 3, 4, 1))
-    with pytest.raises(TypeError, match="AttentionState"):
+    with pytest.raises(TypeError, match="AttentionState or a TransformerState"):
         d2l.hide_each_state(plain, SOURCE, TARGET)
