@@ -69,5 +69,20 @@ def check_range(name: str, found: Tensor, least: int, most: int) -> None:
         raise wrong(ValueError, f"{name}{place}", entry, f"to be from {least} to {most}")
 
 
+def check_sizes(**sizes: int) -> None:
+    """Make sure that each is 1 or more.
+
+    Raises:
+        ValueError: one is not.
+
+    >>> check_sizes(num_hiddens=8, num_heads=0)
+    Traceback (most recent call last):
+    ValueError: num_heads is 0; it needs to be 1 or more
+    """
+    for name, size in sizes.items():
+        if size < 1:
+            raise wrong(ValueError, name, size, "to be 1 or more")
+
+
 def _type(found: object) -> str:
     return type(found).__name__

@@ -5,7 +5,7 @@ The heads are an axis of the tensors, so all of them are computed at once.
 
 from torch import Tensor, nn
 
-from d2lattn.checks import check_floats, wrong
+from d2lattn.checks import check_floats, check_sizes, wrong
 from d2lattn.masks import length_mask
 from d2lattn.scoring import AdditiveAttention, DotProductAttention
 
@@ -205,8 +205,7 @@ def _check_axes(X: Tensor, needs: str) -> None:
 
 def _check_heads(name: str, size: int, num_heads: int) -> None:
     """Raise a ValueError, which says what would do, unless the heads get equal shares."""
-    if num_heads < 1:
-        raise wrong(ValueError, "num_heads", num_heads, "to be 1 or more")
+    check_sizes(num_heads=num_heads)
     if size < 1 or size % num_heads:
         below = size // num_heads * num_heads
         would_do = " or ".join(str(fits) for fits in (below, below + num_heads) if fits > 0)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from d2lattn.checks import check_floats, wrong
+from d2lattn.checks import check_floats, check_sizes, wrong
 
 
 def sinusoids(max_len: int, num_hiddens: int) -> Tensor:
@@ -29,7 +29,7 @@ def sinusoids(max_len: int, num_hiddens: int) -> Tensor:
 
     Source: Vaswani et al. 2017, section 3.5; the notes' section 10.6.3.
     """
-    _check_sizes(max_len=max_len, num_hiddens=num_hiddens)
+    check_sizes(max_len=max_len, num_hiddens=num_hiddens)
     i = torch.arange(max_len).unsqueeze(1)  # (T, 1)
     # In float64: a single-precision angle of 1000 radians is off by up to 3e-5.
     even = torch.arange(0, num_hiddens, 2, dtype=torch.float64)  # 2j, up to the width
@@ -97,7 +97,7 @@ class LearnedPositionalEncoding(nn.Module):
 
     def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
         super().__init__()
-        _check_sizes(max_len=max_len, num_hiddens=num_hiddens)
+        check_sizes(max_len=max_len, num_hiddens=num_hiddens)
         self.dropout = nn.Dropout(dropout)
         self.P = nn.Parameter(torch.randn(1, max_len, num_hiddens) * 0.02)
 
@@ -121,9 +121,3 @@ def _positions(P: Tensor, X: Tensor, start: int) -> Tensor:
         needs = f"to be {end} or more: X has {X.shape[1]} steps from position {start} on"
         raise wrong(ValueError, "max_len", max_len, needs)
     return P[:, start:end]  # (1, max_len, D) -> (1, T, D)
-
-
-def _check_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if size < 1:
-            raise wrong(ValueError, name, size, "to be 1 or more")

@@ -215,7 +215,10 @@ class DotProductAttention(Attends, nn.Module):
     def attend(
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        """Call the kernel, and keep what the weights can be worked out from."""
+        """Call the kernel, and keep what the weights can be worked out from.
+
+        The mask, true where a key is valid, broadcasts to the scores: (Q, K) will do.
+        """
         dropout = self.dropout.p if self.dropout.training else 0.0
         output = _fused_attention(queries, keys, values, mask, dropout)
         self._weights = partial(_dot_product_weights, queries.detach(), keys.detach(), mask)
@@ -253,7 +256,7 @@ def _kernel(
         return F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
     # The kernel wants an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.
     queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
-    mask = None if mask is None else mask.unsqueeze(1)
+    mask = None if mask is None else mask.unsqueeze(-3)  # a mask (Q, K) becomes (1, Q, K)
     return F.scaled_dot_product_attention(queries, keys, values, mask, dropout).squeeze(1)
 
 

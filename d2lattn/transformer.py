@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from d2lattn.checks import check_floats, wrong
+from d2lattn.checks import check_floats, check_sizes, wrong
 from d2lattn.masks import causal_mask, length_mask
 from d2lattn.multihead import MultiHeadAttention
 from d2lattn.positional import PositionalEncoding
@@ -40,6 +40,8 @@ class PositionWiseFFN(nn.Module):
 
     def forward(self, X: Tensor) -> Tensor:
         """Map (B, T, ffn_num_input) to (B, T, ffn_num_outputs)."""
+        check_floats(module=self.dense1.weight, X=X)
+        _check_last_axes(X, self.dense1.in_features)
         return self.dense2(self.relu(self.dense1(X)))  # (B, T, D) -> (B, T, F) -> (B, T, D)
 
 
@@ -73,11 +75,16 @@ class AddNorm(nn.Module):
 
     def enter(self, X: Tensor) -> Tensor:
         """Give what the sublayer gets: X, or LN(X) with `norm_first`."""
-        return self.ln(X) if self.norm_first else X
+        if not self.norm_first:
+            return X
+        check_floats(module=self.ln.weight, X=X)
+        _check_last_axes(X, *self.ln.normalized_shape)
+        return self.ln(X)
 
     def forward(self, X: Tensor, Y: Tensor) -> Tensor:
         """Add what the sublayer gave, Y, to X, of the same shape."""
         check_floats(module=self.ln.weight, X=X, Y=Y)
+        _check_last_axes(X, *self.ln.normalized_shape)
         if Y.shape != X.shape:
             raise wrong(ValueError, "Y", Y, f"{tuple(X.shape)}, the shape of X")
         total = X + self.dropout(Y)
@@ -124,6 +131,7 @@ class EncoderBlock(nn.Module):
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         """Self-attention, then the network, with a residual around each."""
+        _check_positions("X", X, self.attention)
         Z = self.addnorm1.enter(X)  # (B, T, D)
         X = self.addnorm1(X, self.attention(Z, Z, Z, valid_lens))
         return self.addnorm2(X, self.ffn(self.addnorm2.enter(X)))
@@ -169,6 +177,8 @@ class TransformerEncoder(Encoder):
         max_len: int = 1000,
     ) -> None:
         super().__init__()
+        check_sizes(vocab_size=vocab_size, num_hiddens=num_hiddens)
+        check_sizes(ffn_num_hiddens=ffn_num_hiddens, num_layers=num_layers)
         self.embedding = _embedding(vocab_size, num_hiddens)
         self.pos_encoding = PositionalEncoding(num_hiddens, dropout, max_len)
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
@@ -256,11 +266,14 @@ class DecoderBlock(nn.Module):
         self, enc_outputs: Tensor | None = None, enc_valid_lens: Tensor | None = None
     ) -> BlockState:
         """Start without a past; project the encoder's outputs (B, S, D) once for all steps."""
-        if self.attention2 is None or enc_outputs is None:
-            if self.attention2 is not None or enc_outputs is not None:
-                needs = "encoder outputs with cross_attention, and None without"
-                raise wrong(TypeError, "enc_outputs", enc_outputs, needs)
+        if self.attention2 is None:
+            for name, given in (("enc_outputs", enc_outputs), ("enc_valid_lens", enc_valid_lens)):
+                if given is not None:
+                    raise wrong(TypeError, name, given, "to be None without cross_attention")
             return BlockState(None, None, None)
+        if enc_outputs is None:
+            needs = "what the encoder gives, (B, S, D), unless cross_attention=False"
+            raise wrong(TypeError, "enc_outputs", enc_outputs, needs)
         _check_positions("enc_outputs", enc_outputs, self.attention2)
         mask = None
         if enc_valid_lens is not None:
@@ -271,6 +284,9 @@ class DecoderBlock(nn.Module):
     def forward(self, X: Tensor, state: BlockState) -> tuple[Tensor, BlockState]:
         """Take what stands at the next T steps, (B, T, D); give what stands there afterwards."""
         _check_positions("X", X, self.attention1)
+        kept = state.source or state.past
+        if kept and len(kept[0]) != len(X):
+            raise wrong(ValueError, "X", X, f"{len(kept[0])} sequences, as many as the state has")
         Z = self.addnorm1.enter(X)  # (B, T, D)
         past = _append(state.past, self.attention1.project(Z, Z))  # (B, H, P + T, D / H) each
         # A single step is the last one, and may see all.
@@ -343,6 +359,8 @@ class TransformerDecoder(AttentionDecoder):
         max_len: int = 1000,
     ) -> None:
         super().__init__()
+        check_sizes(vocab_size=vocab_size, num_hiddens=num_hiddens)
+        check_sizes(ffn_num_hiddens=ffn_num_hiddens, num_layers=num_layers)
         self.embedding = _embedding(vocab_size, num_hiddens)
         self.pos_encoding = PositionalEncoding(num_hiddens, dropout, max_len)
         self.blks = nn.ModuleList(
@@ -435,7 +453,14 @@ def _append(past: KeysValues | None, new: KeysValues) -> KeysValues:
 
 
 def _check_positions(name: str, found: Tensor, attention: MultiHeadAttention) -> None:
+    """Raise unless it has three axes, the last as wide as the queries that `attention` takes."""
     check_floats(module=attention.W_q.weight, **{name: found})
     width = attention.W_q.in_features
     if found.dim() != 3 or found.shape[2] != width:
-        raise wrong(ValueError, name, found, f"(B, T, {width})")
+        raise wrong(ValueError, name, found, f"(B, N, {width})")
+
+
+def _check_last_axes(X: Tensor, *sizes: int) -> None:
+    """Raise unless X ends with axes of these sizes; what comes before them is free."""
+    if X.shape[-len(sizes) :] != sizes:
+        raise wrong(ValueError, "X", X, f"(..., {', '.join(map(str, sizes))})")

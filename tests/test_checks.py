@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from d2lattn.checks import check_floats, check_integers, check_range, wrong
+from d2lattn.checks import check_floats, check_integers, check_range, check_sizes, wrong
 
 
 @pytest.mark.parametrize(
@@ -87,3 +87,11 @@ def test_a_range_holds_both_ends_and_an_empty_tensor():
 def test_an_entry_out_of_range_is_named_with_its_place(found, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         check_range("x", torch.tensor(found), 0, 5)
+
+
+def test_sizes_are_one_or_more():
+    check_sizes(width=1, height=7)
+    check_sizes()
+    for size in (0, -3):
+        with pytest.raises(ValueError, match=f"^height is {size}; it needs to be 1 or more$"):
+            check_sizes(width=1, height=size)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import d2lattn as d2l
-from d2lattn.masks import check_lengths, length_mask
+from d2lattn.masks import causal_mask, check_lengths, length_mask
 
 
 @pytest.mark.parametrize(
@@ -130,3 +130,34 @@ def test_sequence_mask_lets_no_gradient_through_what_it_hides():
 def test_sequence_mask_says_what_does_not_fit(X, valid_len, error, message):
     with pytest.raises(error, match="^" + message):
         d2l.sequence_mask(X, torch.tensor(valid_len))
+
+
+# causal_mask -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("num_queries", "num_keys", "mask"),
+    [
+        (3, 3, [[1, 0, 0], [1, 1, 0], [1, 1, 1]]),
+        (1, 1, [[1]]),
+        (1, 4, [[1, 1, 1, 1]]),
+        (2, 4, [[1, 1, 1, 0], [1, 1, 1, 1]]),
+        (3, 1, [[0], [0], [1]]),
+    ],
+)
+def test_the_last_queries_see_up_to_themselves(num_queries, num_keys, mask):
+    found = causal_mask(num_queries, num_keys)
+    assert found.dtype == torch.bool
+    assert found.int().tolist() == mask
+
+
+def test_a_causal_mask_is_what_a_length_for_each_query_says():
+    lens = torch.tensor([[3, 4, 5]])
+    assert torch.equal(causal_mask(3, 5), length_mask(lens, (1, 3, 5))[0])
+
+
+def test_a_causal_mask_is_made_where_it_is_asked_for():
+    assert causal_mask(2, 3, torch.device("meta")).is_meta
+    with torch.device("meta"):
+        assert causal_mask(2, 3).is_meta
+        assert not causal_mask(2, 3, torch.device("cpu")).is_meta

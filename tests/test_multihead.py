@@ -17,9 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.autograd import gradcheck
+from twins import attention_as_pytorchs, compare_gradients
 
 import d2lattn as d2l
 from d2lattn import multihead
+from d2lattn.masks import length_mask
 
 ROOT = Path(__file__).parents[1]
 DRAWN = settings(deadline=None, max_examples=40, derandomize=True)
@@ -57,17 +59,7 @@ def pytorch_twin(ours):
     has_bias = ours.W_o.bias is not None
     width, num_heads = ours.W_o.in_features, ours.num_heads
     twin = nn.MultiheadAttention(width, num_heads, bias=has_bias, batch_first=True, **widths)
-    projections = (ours.W_q, ours.W_k, ours.W_v)
-    with torch.no_grad():
-        if twin.in_proj_weight is not None:  # it keeps one matrix where all widths are the same
-            twin.in_proj_weight.copy_(torch.cat([layer.weight for layer in projections]))
-        else:
-            for name, layer in zip("qkv", projections, strict=True):
-                getattr(twin, f"{name}_proj_weight").copy_(layer.weight)
-        twin.out_proj.weight.copy_(ours.W_o.weight)
-        if has_bias:
-            twin.in_proj_bias.copy_(torch.cat([layer.bias for layer in projections]))
-            twin.out_proj.bias.copy_(ours.W_o.bias)
+    twin.load_state_dict(attention_as_pytorchs(ours, torch.Tensor.detach))
     return twin.to(ours.W_o.weight.dtype)
 
 
@@ -132,12 +124,7 @@ def test_gradients_are_pytorchs_own(bias, lens):
     twin(*twin_in, **pytorch_masks(lens, 3, 4, 2))[0].square().sum().backward()
     for mine, other in zip(ours_in, twin_in, strict=True):
         torch.testing.assert_close(mine.grad, other.grad)
-    torch.testing.assert_close(ours.W_o.weight.grad, twin.out_proj.weight.grad)
-    for name, layer in zip("qkv", (ours.W_q, ours.W_k, ours.W_v), strict=True):
-        torch.testing.assert_close(layer.weight.grad, getattr(twin, f"{name}_proj_weight").grad)
-    if bias:
-        biases = torch.cat([layer.bias.grad for layer in (ours.W_q, ours.W_k, ours.W_v)])
-        torch.testing.assert_close(biases, twin.in_proj_bias.grad)
+    compare_gradients(twin, attention_as_pytorchs(ours, lambda parameter: parameter.grad))
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -606,3 +593,41 @@ def test_no_keys_and_no_sequences():
     assert attention.attention_weights.shape == (2, 2, 3, 0)
     nothing = attention(torch.ones(0, 3, 8), torch.ones(0, 4, 3), torch.ones(0, 4, 5))
     assert nothing.shape == (0, 3, 8)
+
+
+# What a decoder calls ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("lens", [*LENS, [0, 3]])
+def test_project_and_attend_are_a_call_in_two_steps(which, lens):
+    attention, (q, k, v) = every_pooling(bias=True)[which], inputs()
+    expected = attention(q, k, v, lengths(lens))
+    weights = attention.attention_weights
+    keys, values = attention.project(k, v)
+    assert keys.shape[:3] == values.shape[:3] == (2, 2, 4)  # (B, H, K, ...)
+    mask = None if lens is None else length_mask(lengths(lens), (2, 2, 3, 4))
+    torch.testing.assert_close(attention.attend(q, keys, values, mask), expected)
+    torch.testing.assert_close(attention.attention_weights, weights)
+    step = None if mask is None else mask.expand(2, 1, 3, 4)[:, :, 1:2]
+    alone = attention.attend(q[:, 1:2], keys, values, step)  # what is projected serves any query
+    torch.testing.assert_close(alone, expected[:, 1:2])
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_mask_may_have_holes(which):
+    attention, (q, k, v) = every_pooling()[which], inputs()
+    left = torch.tensor([0, 2, 3])
+    mask = torch.zeros(4, dtype=torch.bool).index_fill(0, left, True).expand(3, 4)  # (Q, K)
+    output = attention.attend(q, *attention.project(k, v), mask)
+    weights = attention.attention_weights
+    torch.testing.assert_close(output, attention(q, k[:, left], v[:, left]))
+    torch.testing.assert_close(weights[..., left], attention.attention_weights)
+    assert weights[..., 1].count_nonzero() == 0
+
+
+def test_projected_values_are_the_heads_shares():
+    attention, (_, k, v) = every_pooling(bias=True)[0], inputs()
+    keys, values = attention.project(k, v)
+    assert torch.equal(multihead.join_heads(keys), attention.W_k(k))
+    assert torch.equal(multihead.join_heads(values), attention.W_v(v))

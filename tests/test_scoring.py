@@ -20,6 +20,7 @@ from torch.nn import functional as F
 
 import d2lattn as d2l
 from d2lattn import scoring
+from d2lattn.masks import length_mask
 
 ROOT = Path(__file__).parents[1]
 HALVES = [torch.float16, torch.bfloat16]
@@ -750,12 +751,63 @@ def test_autocast_mixes_what_it_likes(which):
         torch.testing.assert_close(output.float(), expected, rtol=0.05, atol=0.05)
 
 
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("heads", [(), (2,)])
+@pytest.mark.parametrize("lens", [None, [0, 3], [[1, 2], [3, 0]]])
+def test_attend_is_a_call_with_the_mask_of_its_lengths(which, heads, lens):
+    attention, lens = every_attention()[which], lens and torch.tensor(lens)
+    q, k, v = (torch.randn(2, *heads, rows, 3) for rows in (2, 4, 4))
+    expected, weights = attention(q, k, v, lens), attention.attention_weights
+    mask = None if lens is None else length_mask(lens, weights.shape)
+    projected = attention.project_keys(k)
+    torch.testing.assert_close(attention.attend(q, projected, v, mask), expected)
+    torch.testing.assert_close(attention.attention_weights, weights)
+    if mask is None:
+        torch.testing.assert_close(attention.attend(q, projected, v), expected)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_attend_takes_masks_that_no_length_gives(which):
+    attention = every_attention()[which]
+    q, k, v = (torch.randn(2, rows, 3) for rows in (2, 4, 4))
+    mask = torch.tensor([[False, True, False, True], [False, False, False, False]])  # (Q, K)
+    output = attention.attend(q, attention.project_keys(k), v, mask)
+    weights = attention.attention_weights
+    torch.testing.assert_close(output[:, :1], attention(q[:, :1], k[:, 1::2], v[:, 1::2]))
+    torch.testing.assert_close(weights[:, :1, 1::2], attention.attention_weights)
+    assert output[:, 1].count_nonzero() == weights[:, 1].count_nonzero() == 0
+    assert weights[:, 0, ::2].count_nonzero() == 0
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_attend_keeps_no_graph_and_drops_in_training_alone(which):
+    attention = every_attention()[which]
+    attention.dropout.p = 0.5
+    q = torch.randn(2, 4, 3, requires_grad=True)
+    with kept_by_the_graph() as kept:
+        output = attention.attend(q, attention.project_keys(q), q)
+    assert len(kept) > 0
+    assert not attention.attention_weights.requires_grad
+    calm = attention.eval().attend(q, attention.project_keys(q), q)
+    assert not torch.allclose(output, calm)
+    torch.testing.assert_close(calm, attention.attention_weights @ q)
+    del output
+    gc.collect()
+    assert len(kept) == 0
+
+
+def test_keys_need_no_projection_by_dot_products():
+    keys = torch.randn(2, 4, 3)
+    assert d2l.DotProductAttention(0).project_keys(keys) is keys
+
+
 def test_parts_that_a_decoder_calls_check_nothing():
     """Checks of values read tensors back, and stall a GPU at every step."""
     attention = d2l.AdditiveAttention(3, 3, 4, 0).to("meta")  # nothing on "meta" can be read
     q = torch.empty(2, 1, 3, device="meta")
     mask = torch.empty(2, 1, 1, dtype=torch.bool, device="meta")
     assert attention.attend(q, attention.project_keys(q), q, mask).shape == (2, 1, 3)
+    assert d2l.DotProductAttention(0).attend(q, q, q).shape == (2, 1, 3)
 
 
 # The notes' own listings -------------------------------------------------------------------------

@@ -1,0 +1,1077 @@
+"""The Transformer: against PyTorch's own, step by step against at once, and by our rules."""
+
+import copy
+import gc
+import inspect
+import io
+import math
+import pickle
+import re
+
+import pytest
+import torch
+from graphs import kept_by_the_graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from twins import (
+    compare_gradients,
+    decoder_block_as_pytorchs,
+    encoder_block_as_pytorchs,
+    load,
+    stack_as_pytorchs,
+)
+
+import d2lattn as d2l
+from d2lattn.corpus import Batch
+from d2lattn.transformer import BlockState, TransformerState
+
+DRAWN = settings(deadline=None, max_examples=20, derandomize=True)
+SOURCE_VOCAB, TARGET_VOCAB, WIDTH = 11, 13, 8
+LENS = torch.tensor([5, 2, 3])  # of three sources of five tokens
+ORDERS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
+BIASES = pytest.mark.parametrize("bias", [False, True], ids=["plain", "bias"])
+FLOATS = pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Tensors this small are slower in two threads, and much slower on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
+
+
+def shake(model):
+    """Move all parameters away from zeros and ones, at which a bias or a norm hides."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+    return model
+
+
+def build(num_layers=2, num_heads=2, seed=0, dropout=0, **options):
+    torch.manual_seed(seed)
+    sizes = WIDTH, 6, num_heads, num_layers, dropout
+    encoder = d2l.TransformerEncoder(SOURCE_VOCAB, *sizes, **options)
+    decoder = d2l.TransformerDecoder(TARGET_VOCAB, *sizes, **options)
+    return shake(d2l.EncoderDecoder(encoder, decoder))
+
+
+def language_model(**options):
+    torch.manual_seed(0)
+    sizes = TARGET_VOCAB, WIDTH, 6, 2, 2
+    return shake(d2l.TransformerDecoder(*sizes, cross_attention=False, **options))
+
+
+def tokens(*shape, high=TARGET_VOCAB, seed=0):
+    return torch.randint(3, high, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def sources(batch_size=3, length=5, seed=1):
+    return tokens(batch_size, length, high=SOURCE_VOCAB, seed=seed)
+
+
+def close(found, expected, atol=1e-5):
+    torch.testing.assert_close(found, expected, rtol=0, atol=atol)
+
+
+def hidden(lens, num_keys):
+    """The same lengths as PyTorch wants them: true is hidden."""
+    return None if lens is None else torch.arange(num_keys) >= lens.unsqueeze(-1)
+
+
+def gradient(parameter):
+    return parameter.grad
+
+
+# Parity ------------------------------------------------------------------------------------------
+
+problems = st.fixed_dictionaries(
+    {
+        "batch": st.integers(1, 3),
+        "source": st.integers(1, 5),
+        "target": st.integers(1, 5),
+        "num_heads": st.integers(1, 3),
+        "head_dim": st.integers(2, 4),
+        "padded": st.booleans(),
+        "norm_first": st.booleans(),
+        "bias": st.booleans(),
+        "seed": st.integers(0, 2**16),
+    }
+)
+
+
+def drawn_lens(problem):
+    """Lengths from 1 to S: of a row that sees nothing, PyTorch makes NaN."""
+    if not problem["padded"]:
+        return None
+    return torch.randint(1, problem["source"] + 1, (problem["batch"],))
+
+
+def compare(ours, twin, named, run_ours, run_twin, inputs, seen, **tolerances):
+    """Run both, forwards and backwards from what is `seen` of the output, and compare."""
+    load(twin, named(ours, Tensor.detach))
+    mine, theirs = ([x.clone().requires_grad_() for x in inputs] for _ in range(2))
+    output, expected = run_ours(*mine)[seen], run_twin(*theirs)[seen]
+    torch.testing.assert_close(output, expected, **tolerances)
+    upstream = torch.randn_like(output)
+    output.backward(upstream)
+    expected.backward(upstream)
+    for one, other in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(one.grad, other.grad, **tolerances)
+    compare_gradients(twin, named(ours, gradient), **tolerances)
+
+
+def encoder_blocks(problem, dtype, **tolerances):
+    torch.manual_seed(problem["seed"])
+    width, order = problem["num_heads"] * problem["head_dim"], problem["norm_first"]
+    sizes = width, 7, problem["num_heads"]
+    ours = shake(d2l.EncoderBlock(*sizes, norm_first=order, bias=problem["bias"]).to(dtype))
+    twin = nn.TransformerEncoderLayer(
+        width, problem["num_heads"], 7, 0, batch_first=True, norm_first=order
+    ).to(dtype)
+    lens = drawn_lens(problem)
+    hides = hidden(lens, problem["source"])
+    X = torch.randn(problem["batch"], problem["source"], width, dtype=dtype)
+    compare(
+        ours,
+        twin,
+        encoder_block_as_pytorchs,
+        lambda X: ours(X, lens),
+        lambda X: twin(X, src_key_padding_mask=hides),
+        [X],
+        slice(None) if hides is None else ~hides,
+        **tolerances,
+    )
+
+
+def decoder_blocks(problem, dtype, **tolerances):
+    torch.manual_seed(problem["seed"])
+    width, order = problem["num_heads"] * problem["head_dim"], problem["norm_first"]
+    sizes = width, 7, problem["num_heads"]
+    ours = shake(d2l.DecoderBlock(*sizes, norm_first=order, bias=problem["bias"]).to(dtype))
+    twin = nn.TransformerDecoderLayer(
+        width, problem["num_heads"], 7, 0, batch_first=True, norm_first=order
+    ).to(dtype)
+    lens = drawn_lens(problem)
+    causal = nn.Transformer.generate_square_subsequent_mask(problem["target"], dtype=dtype)
+    compare(
+        ours,
+        twin,
+        decoder_block_as_pytorchs,
+        lambda X, memory: ours(X, ours.init_state(memory, lens))[0],
+        lambda X, memory: twin(
+            X, memory, causal, memory_key_padding_mask=hidden(lens, problem["source"])
+        ),
+        [
+            torch.randn(problem["batch"], problem[side], width, dtype=dtype)
+            for side in ("target", "source")
+        ],
+        slice(None),
+        **tolerances,
+    )
+
+
+@pytest.mark.parametrize("blocks", [encoder_blocks, decoder_blocks])
+@DRAWN
+@given(problem=problems)
+def test_a_block_is_pytorchs_own_outputs_and_gradients(blocks, problem):
+    """In double precision, where another formula could not hide in the rounding."""
+    blocks(problem, torch.float64, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("blocks", [encoder_blocks, decoder_blocks])
+@pytest.mark.parametrize("padded", [False, True])
+@ORDERS
+@BIASES
+def test_a_block_is_pytorchs_own_in_single_precision(blocks, padded, norm_first, bias):
+    sizes = {"batch": 4, "source": 12, "target": 9, "num_heads": 4, "head_dim": 8, "seed": 1}
+    problem = sizes | {"padded": padded, "norm_first": norm_first, "bias": bias}
+    blocks(problem, torch.float32, rtol=1e-5, atol=1e-5)
+
+
+def pytorch_stacks(model, norm_first):
+    """Pytorch's stacks with our weights; they begin behind the embedding, end before the scores."""
+    sizes = {"d_model": WIDTH, "nhead": 2, "dim_feedforward": 6, "dropout": 0}
+    options = {"batch_first": True, "norm_first": norm_first}
+    encoder = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(**sizes, **options),
+        num_layers=2,
+        norm=nn.LayerNorm(WIDTH) if norm_first else None,
+        enable_nested_tensor=False,
+    )
+    decoder = nn.TransformerDecoder(
+        nn.TransformerDecoderLayer(**sizes, **options),
+        num_layers=2,
+        norm=nn.LayerNorm(WIDTH) if norm_first else None,
+    )
+    for twin, ours in ((encoder, model.encoder), (decoder, model.decoder)):
+        load(twin, stack_as_pytorchs(ours, Tensor.detach))
+        twin.to(next(ours.parameters()).dtype)
+    return encoder, decoder
+
+
+def embedded(stack, X):
+    """Tokens as section 3.4 and 3.5 of the paper say: sqrt(D) times a row, plus the waves."""
+    vectors = stack.embedding.weight[X] * math.sqrt(WIDTH)
+    return vectors + d2l.sinusoids(X.shape[1], WIDTH).to(vectors)
+
+
+@ORDERS
+@BIASES
+@pytest.mark.parametrize("lens", [None, LENS], ids=["full", "padded"])
+def test_the_stacks_are_pytorchs_own_outputs_and_gradients(norm_first, bias, lens):
+    model = build(norm_first=norm_first, bias=bias).double()
+    encoder, decoder = pytorch_stacks(model, norm_first)
+    source, target = sources(), tokens(3, 4)
+    hides = hidden(lens, 5)
+    causal = nn.Transformer.generate_square_subsequent_mask(4, dtype=torch.float64)
+    other = copy.deepcopy(model)  # its embeddings and its last layer serve the twins
+
+    memory = encoder(embedded(other.encoder, source), src_key_padding_mask=hides)
+    encoded = model.encoder(source, lens)
+    seen = slice(None) if lens is None else ~hides
+    close(encoded[seen], memory[seen], atol=1e-9)
+
+    expected = other.decoder.dense(
+        decoder(embedded(other.decoder, target), memory, causal, memory_key_padding_mask=hides)
+    )
+    logits, _ = model(source, target, lens)
+    close(logits, expected, atol=1e-9)
+
+    upstream = torch.randn_like(logits)
+    logits.backward(upstream)
+    expected.backward(upstream)
+    for twin, ours, theirs in (
+        (encoder, model.encoder, other.encoder),
+        (decoder, model.decoder, other.decoder),
+    ):
+        compare_gradients(twin, stack_as_pytorchs(ours, gradient), rtol=1e-9, atol=1e-9)
+        close(ours.embedding.weight.grad, theirs.embedding.weight.grad, atol=1e-9)
+    close(model.decoder.dense.weight.grad, other.decoder.dense.weight.grad, atol=1e-9)
+
+
+@ORDERS
+def test_eval_mode_is_pytorchs_fast_path(norm_first):
+    model = build(norm_first=norm_first).eval()
+    encoder, _ = pytorch_stacks(model, norm_first)
+    source = sources()
+    with torch.no_grad():
+        expected = encoder.eval()(
+            embedded(model.encoder, source), src_key_padding_mask=hidden(LENS, 5)
+        )
+        seen = ~hidden(LENS, 5)
+        close(model.encoder(source, LENS)[seen], expected[seen])
+
+
+# Step by step ------------------------------------------------------------------------------------
+
+
+def cut(draw, length):
+    """Cut a length into chunks of 1 and more."""
+    places = draw(st.lists(st.booleans(), min_size=length - 1, max_size=length - 1))
+    chunks, chunk = [], 1
+    for ends in places:
+        if ends:
+            chunks.append(chunk)
+            chunk = 0
+        chunk += 1
+    return [*chunks, chunk]
+
+
+models = st.fixed_dictionaries(
+    {
+        "num_layers": st.integers(1, 3),
+        "num_heads": st.sampled_from([1, 2, 4]),
+        "norm_first": st.booleans(),
+        "bias": st.booleans(),
+        "seed": st.integers(0, 2**16),
+    }
+)
+
+
+@DRAWN
+@given(models, st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(1, 8), st.data())
+def test_chunk_by_chunk_is_at_once(options, lens, length, data):
+    model, lens = build(**options).eval(), torch.tensor(lens)
+    source, target = sources(len(lens)), tokens(len(lens), length)
+    whole, last = model(source, target, lens)
+    weights, own_weights = model.decoder.attention_weights, model.decoder.self_attention_weights
+    state, position = model.decoder.init_state(model.encoder(source, lens), lens), 0
+    for chunk in target.split(cut(data.draw, length), dim=1):
+        logits, state = model.decoder(chunk, state)
+        rows = slice(position, position + chunk.shape[1])
+        close(logits, whole[:, rows])
+        close(model.decoder.attention_weights, weights[..., rows, :])
+        close(model.decoder.self_attention_weights, own_weights[..., rows, : rows.stop])
+        position = rows.stop
+        assert state.position == position
+    for kept, at_once in zip(state.blocks, last.blocks, strict=True):
+        for found, expected in zip(kept.past, at_once.past, strict=True):
+            close(found, expected)
+
+
+@DRAWN
+@given(models, st.lists(st.integers(0, 2), min_size=1, max_size=5), st.integers(1, 4), st.data())
+def test_a_beam_may_reorder_what_is_kept(options, rows, steps, data):
+    """Rows of a state may be repeated, permuted and left out, between any two steps."""
+    model, rows = build(**options).eval(), torch.tensor(rows)
+    lens = data.draw(st.sampled_from([None, LENS]))
+    source, start, rest = sources(), tokens(3, steps), tokens(len(rows), 2, seed=2)
+    state = model.decoder.init_state(model.encoder(source, lens), lens)
+    _, state = model.decoder(start, state)
+    chosen = model.decoder.select_state(state, rows)
+    logits, chosen = model.decoder(rest, chosen)
+    together = torch.cat((start[rows], rest), dim=1)
+    whole, _ = model(source[rows], together, None if lens is None else lens[rows])
+    close(logits, whole[:, steps:])
+    assert chosen.position == steps + 2
+
+
+@ORDERS
+def test_a_language_models_state_may_be_reordered_too(norm_first):
+    decoder, rows = language_model(norm_first=norm_first), torch.tensor([1, 1, 0])
+    start, rest = tokens(2, 3), tokens(3, 2, seed=2)
+    _, state = decoder(start, decoder.init_state())
+    logits, _ = decoder(rest, decoder.select_state(state, rows))
+    whole, _ = decoder(torch.cat((start[rows], rest), dim=1), decoder.init_state())
+    close(logits, whole[:, 3:])
+
+
+def tensors_of(state):
+    """All that a decoder's state keeps."""
+    for block in state.blocks:
+        yield from (*block.past, *(block.source or ()))
+        if block.source_mask is not None:
+            yield block.source_mask
+
+
+def test_a_state_is_a_value():
+    """Whatever goes on from a state leaves it as it is, so that another can go on from it."""
+    model = build().eval()
+    _, state = model(sources(), tokens(3, 2), LENS)
+    before = [kept.clone() for kept in tensors_of(state)]
+    one, after_one = model.decoder(tokens(3, 2, seed=5), state)
+    kept = [kept.clone() for kept in tensors_of(after_one)]
+    other, _ = model.decoder(tokens(3, 1, seed=6), state)
+    again, _ = model.decoder(tokens(3, 2, seed=5), state)
+    assert torch.equal(one, again)
+    assert not torch.allclose(one[:, :1], other)
+    assert all(map(torch.equal, tensors_of(state), before))
+    assert all(map(torch.equal, tensors_of(after_one), kept))
+    assert state.position == 2
+
+
+def test_nothing_is_computed_twice():
+    """The source is projected once a sentence; a step projects itself alone."""
+    decoder, seen = build().decoder, []
+    for name in ("attention1", "attention2"):
+        layer = getattr(decoder.blks[0], name)
+        layer.W_k.register_forward_hook(
+            lambda _, args, __, name=name: seen.append((name, args[0].shape[1]))
+        )
+    state = decoder.init_state(torch.randn(3, 5, WIDTH))
+    for token in tokens(3, 4).split(1, dim=1):
+        _, state = decoder(token, state)
+    assert seen == [("attention2", 5), *[("attention1", 1)] * 4]
+
+
+# Who sees what -----------------------------------------------------------------------------------
+
+
+def changed_at(X, step, high):
+    """Another token at one step: 3 is the first that is no special one."""
+    Y = X.clone()
+    Y[:, step] = 3 + (X[:, step] - 2) % (high - 3)
+    return Y
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("dropout", [0, 0.3])
+@pytest.mark.parametrize("alone", [False, True])
+@ORDERS
+def test_no_step_sees_a_later_one(training, dropout, alone, norm_first):
+    model = build(dropout=dropout, norm_first=norm_first)
+    decoder = model.decoder
+    if alone:
+        decoder = language_model(dropout=dropout, norm_first=norm_first)
+    memory = () if alone else (torch.randn(2, 5, WIDTH),)
+    decoder.train(training)
+    target = tokens(2, 6)
+
+    def read(target):
+        torch.manual_seed(1)  # the same entries are dropped
+        return decoder(target, decoder.init_state(*memory))[0]
+
+    first = read(target)
+    for step in range(6):
+        second = read(changed_at(target, step, TARGET_VOCAB))
+        close(second[:, :step], first[:, :step], atol=1e-6)
+        assert (second[:, step] - first[:, step]).abs().amax() > 1e-3
+        if step < 5 and not dropout:
+            assert (second[:, -1] - first[:, -1]).abs().amax() > 1e-4  # later ones do see it
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_an_encoder_sees_all_in_both_directions(training):
+    encoder = build().encoder.train(training)
+    source = sources()
+    first = encoder(source)
+    for step in range(5):
+        second = encoder(changed_at(source, step, SOURCE_VOCAB))
+        assert ((second - first).abs().amax(dim=-1) > 1e-6).all()
+
+
+@DRAWN
+@given(models, st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(0, 4), st.data())
+def test_padding_changes_nothing(options, lens, extra, data):
+    """Neither how much of it there is, nor what stands in it, nor the rest of the batch."""
+    model, lens = build(**options).eval(), torch.tensor(lens)
+    source, target = sources(len(lens)), tokens(len(lens), 3)
+    encoded, (logits, _) = model.encoder(source, lens), model(source, target, lens)
+    junk = data.draw(st.integers(0, SOURCE_VOCAB - 1))
+    padded = torch.full((len(lens), 5 + extra), junk)
+    padded[:, :5] = torch.where(hidden(lens, 5), junk, source)
+    close(model.encoder(padded, lens)[:, :5][~hidden(lens, 5)], encoded[~hidden(lens, 5)])
+    close(model(padded, target, lens)[0], logits)
+    for row, length in enumerate(lens.tolist()):
+        if length:
+            alone = source[row : row + 1, :length]
+            close(model(alone, target[row : row + 1])[0][0], logits[row])
+
+
+def test_each_query_may_have_a_length_of_its_own():
+    """Then an encoder block reads in one direction."""
+    block = shake(d2l.EncoderBlock(WIDTH, 6, 2))
+    X, lens = torch.randn(2, 4, WIDTH), torch.tensor([[1, 2, 3, 4]] * 2)
+    output = block(X, lens)
+    for step in range(1, 5):
+        close(block(X[:, :step], lens[:, :step]), output[:, :step])
+    assert not torch.allclose(block(X)[:, :3], output[:, :3], atol=1e-3)
+
+
+# The pieces --------------------------------------------------------------------------------------
+
+
+def by_hand(X, weight, bias):
+    """LN: mean 0 and variance 1 over the last axis, then a scale and a shift of each entry."""
+    centred = X - X.mean(dim=-1, keepdim=True)
+    deviation = (centred.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
+    return centred / deviation * weight + bias
+
+
+def test_add_norm_is_the_formula():
+    post, pre = (shake(d2l.AddNorm(WIDTH, 0, norm_first=order)) for order in (False, True))
+    X, Y = torch.randn(2, 3, WIDTH), torch.randn(2, 3, WIDTH)
+    before = X.clone(), Y.clone()
+    close(post(X, Y), by_hand(X + Y, post.ln.weight, post.ln.bias))
+    close(pre(X, Y), X + Y)
+    assert post.enter(X) is X
+    close(pre.enter(X), by_hand(X, pre.ln.weight, pre.ln.bias))
+    assert all(map(torch.equal, (X, Y), before))
+
+
+@ORDERS
+def test_add_norm_drops_of_what_the_sublayer_gave_in_training_alone(norm_first):
+    add_norm = d2l.AddNorm(50, 0.3, norm_first=norm_first)
+    X, Y = torch.randn(2, 50), torch.randn(2, 50)
+    torch.manual_seed(1)
+    dropped = nn.functional.dropout(Y, 0.3)
+    for mode, added in ((add_norm.train, dropped), (add_norm.eval, Y)):
+        mode()
+        torch.manual_seed(1)
+        close(add_norm(X, Y), X + added if norm_first else by_hand(X + added, 1, 0))
+
+
+def test_add_norm_over_more_than_one_axis():
+    add_norm = d2l.AddNorm([3, 4], 0.5).eval()
+    normed = add_norm(torch.randn(2, 3, 4), torch.randn(2, 3, 4))
+    close(normed.mean(dim=(1, 2)), torch.zeros(2))
+    close(normed.var(dim=(1, 2), unbiased=False), torch.ones(2), atol=1e-3)
+
+
+@DRAWN
+@given(st.integers(1, 2), st.integers(1, 4), st.integers(1, 4), st.integers(1, 4))
+def test_the_network_acts_on_each_position_alone(batch, steps, width, outputs):
+    """Its Jacobian has a block for each position, and nothing beside them."""
+    torch.manual_seed(0)
+    ffn = shake(d2l.PositionWiseFFN(width, 5, outputs))
+    X = torch.randn(batch, steps, width)
+    jacobian = torch.autograd.functional.jacobian(ffn, X)  # (B, T, outputs, B, T, width)
+    jacobian = jacobian.transpose(2, 3).transpose(3, 4).flatten(0, 1).flatten(1, 2)
+    for row, position in enumerate(X.flatten(0, 1)):
+        own = torch.autograd.functional.jacobian(ffn, position)  # (outputs, width)
+        close(jacobian[row, row], own)
+        jacobian[row, row] = 0
+        close(ffn(X).flatten(0, 1)[row], ffn(position))
+    assert jacobian.count_nonzero() == 0
+
+
+def test_the_network_is_the_formula():
+    ffn, X = shake(d2l.PositionWiseFFN(3, 5, 2)), torch.randn(4, 3)
+    inner = (X @ ffn.dense1.weight.T + ffn.dense1.bias).clamp(min=0)
+    assert (inner == 0).any()
+    close(ffn(X), inner @ ffn.dense2.weight.T + ffn.dense2.bias)
+
+
+def test_vectors_of_tokens_are_as_large_as_the_waves():
+    """Times sqrt(D), entries have deviation 1; the waves' is the root of 1/2."""
+    for stack in (
+        d2l.TransformerEncoder(500, 64, 8, 4, 1),
+        d2l.TransformerDecoder(500, 64, 8, 4, 1),
+    ):
+        vectors = stack.embedding.weight * math.sqrt(64)
+        assert vectors.std().item() == pytest.approx(1, rel=0.02)
+        assert vectors.mean().item() == pytest.approx(0, abs=0.02)
+
+
+def test_positions_advance_with_the_step():
+    """The same token again and again: what a block gets differs by the waves alone."""
+    decoder, seen = language_model(), []
+    decoder.blks[0].register_forward_pre_hook(lambda _, args: seen.append(args[0][0]))
+    state = decoder.init_state()
+    for chunk in torch.full((1, 6), 5).split([1, 3, 2], dim=1):
+        _, state = decoder(chunk, state)
+    close(torch.cat(seen), embedded(decoder, torch.full((1, 6), 5))[0])
+
+
+def test_an_encoder_begins_at_position_0():
+    encoder, seen = build().encoder, []
+    encoder.blks[0].register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    encoder(sources())
+    close(seen[0], embedded(encoder, sources()))
+
+
+@pytest.mark.parametrize("part", ["encoder", "decoder"])
+def test_dropout_takes_of_embedded_entries_and_of_each_sublayer(part):
+    stack = getattr(build(dropout=0.25, num_layers=2), part)
+    shares = [layer.p for layer in stack.modules() if isinstance(layer, nn.Dropout) and layer.p]
+    sublayers = 2 * (2 if part == "encoder" else 3)
+    assert shares == [0.25] * (1 + sublayers)
+    assert stack.pos_encoding.dropout.p == 0.25
+    for block in stack.blks:
+        assert {block.addnorm1.dropout.p, block.addnorm2.dropout.p} == {0.25}
+    assert build().encoder.pos_encoding.dropout.p == 0
+
+
+@ORDERS
+@BIASES
+def test_every_parameter_learns(norm_first, bias):
+    model = build(norm_first=norm_first, bias=bias)
+    target = tokens(3, 4)
+    logits, _ = model(sources(), d2l.shift_right(target), LENS)
+    d2l.masked_loss(logits, target, torch.tensor([4, 1, 3])).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        if not name.endswith("W_k.bias"):  # it adds the same to all scores of a query
+            assert parameter.grad.abs().sum() > 1e-6, name
+
+
+# Encoder alone, decoder alone --------------------------------------------------------------------
+
+
+def test_a_decoder_alone_is_an_encoder_that_reads_in_one_direction():
+    decoder = language_model()
+    encoder = d2l.TransformerEncoder(TARGET_VOCAB, WIDTH, 6, 2, 2)
+    names = {"attention1": "attention", "addnorm3": "addnorm2"}
+    weights = {
+        re.sub("attention1|addnorm3", lambda found: names[found[0]], name): value
+        for name, value in decoder.state_dict().items()
+        if not name.startswith("dense.")
+    }
+    encoder.load_state_dict(weights)  # all of them: there is no attention to a source
+    target = tokens(2, 5)
+    logits, state = decoder(target, decoder.init_state())
+    causal = torch.arange(1, 6).expand(2, 5)
+    close(logits, decoder.dense(encoder(target, causal)))
+    close(decoder.self_attention_weights, encoder.attention_weights)
+    assert [block.source for block in state.blocks] == [None, None]
+
+
+def test_a_decoder_alone_refuses_a_source():
+    decoder, memory = language_model(), torch.ones(2, 5, WIDTH)
+    both = d2l.EncoderDecoder(build().encoder, decoder)
+    message = r"^enc_outputs has dtype torch.float32; it needs to be None without cross_attention$"
+    for call in (lambda: decoder.init_state(memory), lambda: d2l.greedy_decode(both, sources())):
+        with pytest.raises(TypeError, match=message):
+            call()
+    message = r"^enc_valid_lens has dtype torch.int64; it needs to be None without cross_attention$"
+    with pytest.raises(TypeError, match=message):
+        decoder.init_state(None, LENS)
+
+
+def test_a_decoder_with_a_source_needs_it():
+    needs = r"what the encoder gives, \(B, S, D\), unless cross_attention=False"
+    with pytest.raises(TypeError, match=f"^enc_outputs has type NoneType; it needs {needs}$"):
+        build().decoder.init_state()
+
+
+@ORDERS
+@pytest.mark.parametrize("sublayer", ["attention", "ffn"])
+def test_of_sublayers_that_give_nothing_the_residual_is_left(norm_first, sublayer):
+    block = d2l.EncoderBlock(WIDTH, 6, 2, norm_first=norm_first)
+    for parameter in getattr(block, sublayer).parameters():
+        nn.init.zeros_(parameter)
+    X = torch.randn(2, 3, WIDTH)
+    seen = []
+    block.addnorm1.register_forward_hook(lambda _, args, out: seen.append((*args, out)))
+    block.addnorm2.register_forward_hook(lambda _, args, out: seen.append((*args, out)))
+    block(X)
+    (into, given, out) = seen[0 if sublayer == "attention" else 1]
+    assert given.count_nonzero() == 0
+    close(out, into if norm_first else nn.functional.layer_norm(into, (WIDTH,)))
+
+
+# Weights -----------------------------------------------------------------------------------------
+
+
+@DRAWN
+@given(models, st.lists(st.integers(0, 5), min_size=1, max_size=3))
+def test_rows_of_weights_sum_to_one_over_what_may_be_seen(options, lens):
+    model, lens = build(**options), torch.tensor(lens)
+    batch, layers, heads = len(lens), options["num_layers"], options["num_heads"]
+    model(sources(batch), tokens(batch, 4), lens)
+    hides = hidden(lens, 5)
+    some = (lens > 0).float().reshape(-1, 1, 1, 1)
+    for weights, rows in (
+        (model.encoder.attention_weights, 5),
+        (model.decoder.attention_weights, 4),
+    ):
+        assert weights.shape == (batch, layers, heads, rows, 5)
+        close(weights.sum(dim=-1), some.expand(batch, layers, heads, rows))
+        assert weights.movedim(-1, 1)[hides].count_nonzero() == 0
+    own = model.decoder.self_attention_weights
+    assert own.shape == (batch, layers, heads, 4, 4)
+    close(own.sum(dim=-1), torch.ones(batch, layers, heads, 4))
+    assert own.triu(1).count_nonzero() == 0
+
+
+def test_weights_are_those_of_the_blocks_in_their_order():
+    model = build(num_layers=3)
+    model(sources(), tokens(3, 4), LENS)
+    for layer, block in enumerate(model.encoder.blks):
+        assert torch.equal(
+            model.encoder.attention_weights[:, layer], block.attention.attention_weights
+        )
+    for layer, block in enumerate(model.decoder.blks):
+        cross, own = block.attention2.attention_weights, block.attention1.attention_weights
+        assert torch.equal(model.decoder.attention_weights[:, layer], cross)
+        assert torch.equal(model.decoder.self_attention_weights[:, layer], own)
+
+
+def test_weights_before_a_pass_and_without_a_source():
+    model, alone = build(), language_model()
+    for read in (
+        lambda: model.encoder.attention_weights,
+        lambda: model.decoder.attention_weights,
+        lambda: model.decoder.self_attention_weights,
+        lambda: alone.self_attention_weights,
+    ):
+        with pytest.raises(RuntimeError, match=r"^attention_weights: there are none before"):
+            read()
+    message = "^attention_weights: without cross_attention there is no source$"
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=message):
+            _ = alone.attention_weights
+        alone(tokens(1, 2), alone.init_state())
+
+
+def test_weights_hold_no_graph():
+    model = build().train()
+    with kept_by_the_graph() as kept:
+        logits, state = model(sources(), tokens(3, 4), LENS)
+    assert len(kept) > 0
+    assert not model.decoder.attention_weights.requires_grad
+    assert not model.decoder.self_attention_weights.requires_grad
+    assert not model.encoder.attention_weights.requires_grad
+    del logits, state
+    gc.collect()
+    assert len(kept) == 0
+    assert model.decoder.attention_weights.shape == (3, 2, 2, 4, 5)
+
+
+def test_dropout_leaves_weights_alone():
+    model = build(dropout=0.5)
+    model.encoder.pos_encoding.dropout.p = 0.0
+    for block in model.encoder.blks:
+        block.addnorm1.dropout.p = block.addnorm2.dropout.p = 0.0
+    calm = model.encoder.eval()(sources())
+    close(model.encoder.train()(sources()), calm)  # nothing else is dropped
+
+
+@FLOATS
+def test_nothing_to_look_at_gives_finite_numbers_and_gradients(dtype):
+    model, lens = build(bias=True).to(dtype), torch.tensor([5, 0, 3])
+    logits, _ = model(sources(), tokens(3, 4), lens)
+    assert logits.dtype == model.decoder.attention_weights.dtype == dtype
+    logits.float().square().mean().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad.isfinite().all(), name
+    assert model.decoder.attention_weights[1].count_nonzero() == 0
+    assert model.encoder.attention_weights[1].count_nonzero() == 0
+    alone = language_model(bias=True).to(dtype)
+    assert alone(tokens(1, 4), alone.init_state())[0].isfinite().all()
+
+
+def test_of_an_empty_source_the_decoder_is_a_language_model():
+    """What attention gives for it is zero: the residual goes on alone."""
+    block = shake(d2l.DecoderBlock(WIDTH, 6, 2, norm_first=True))
+    X = torch.randn(1, 3, WIDTH)
+    empty, _ = block(X, block.init_state(torch.randn(1, 5, WIDTH), torch.tensor([0])))
+    none, _ = block(X, block.init_state(torch.randn(1, 0, WIDTH)))
+    alone = d2l.DecoderBlock(WIDTH, 6, 2, norm_first=True, cross_attention=False)
+    weights = block.state_dict()
+    alone.load_state_dict({name: weights[name] for name in alone.state_dict()})
+    expected, _ = alone(X, alone.init_state())
+    close(empty, expected)
+    close(none, expected)
+
+
+# Decoding ----------------------------------------------------------------------------------------
+
+
+def strong(seed, **options):
+    """A model whose choices differ: its last layer is three times as large."""
+    model = build(seed=seed, **options)
+    model.decoder.dense.weight.data *= 3
+    return model
+
+
+@DRAWN
+@given(st.integers(0, 10**6), st.booleans(), st.integers(2, 5))
+def test_greedy_and_beams(seed, norm_first, beam_size):
+    model, source = strong(seed, norm_first=norm_first), sources(seed=seed)
+    greedy = d2l.greedy_decode(model, source, LENS, max_len=6)
+    one = d2l.beam_search(model, source, LENS, beam_size=1, max_len=6)
+    assert greedy == one
+    beam = d2l.beam_search(model, source, LENS, beam_size=beam_size, max_len=6)
+    for row, (small, other, large) in enumerate(zip(greedy, one, beam, strict=True)):
+        assert large.score >= small.score - 1e-5
+        close(other.attention_weights, small.attention_weights)
+        for found in (small, large):  # what the model says of it, all tokens read at once
+            target = torch.tensor([found.tokens + [2] * found.finished])
+            alone = source[row : row + 1, : LENS[row]]
+            logits, _ = model.eval()(alone, d2l.shift_right(target))
+            log_probs = logits.log_softmax(-1).gather(2, target.unsqueeze(-1))
+            assert found.score == pytest.approx(log_probs.sum().item(), abs=1e-4)
+            weights = model.decoder.attention_weights[0, :, :, : len(found.tokens)]
+            assert found.attention_weights.shape == (2, 2, len(found.tokens), LENS[row])
+            close(found.attention_weights, weights)
+
+
+SEARCHES = pytest.mark.parametrize("search", [d2l.greedy_decode, d2l.beam_search])
+
+
+@SEARCHES
+@pytest.mark.parametrize(("chance_of_eos", "length"), [(50.0, 0), (-50.0, 4)])
+def test_decoding_stops_early_and_at_max_len(search, chance_of_eos, length):
+    model, steps = build(), []
+    model.decoder.dense.bias.data[2] = chance_of_eos
+    model.decoder.register_forward_hook(lambda _, args, __: steps.append(args[0].shape[1]))
+    for found in search(model, sources(), LENS, max_len=4):
+        assert len(found.tokens) == length
+        assert found.finished == (length == 0)
+    assert steps == [1] * max(length, 1)
+
+
+@SEARCHES
+def test_decoding_past_the_last_position_is_told_so(search):
+    model = build(max_len=6)
+    model.decoder.dense.bias.data[2] = -50.0
+    assert all(len(found.tokens) == 6 for found in search(model, sources(), max_len=6))
+    message = "^max_len is 6; it needs to be 7 or more: X has 1 steps from position 6 on$"
+    with pytest.raises(ValueError, match=message):
+        search(model, sources(), max_len=7)
+
+
+def test_teacher_forced_attention_has_layers_and_heads():
+    model = build(num_layers=3)
+    target = torch.tensor([[4, 5, 6, 2], [7, 2, 0, 0]])
+    batch = Batch(sources(2), torch.tensor([5, 3]), target, torch.tensor([4, 2]), ())
+    first, second = d2l.teacher_forced_attention(model, batch)
+    assert first.shape == (3, 2, 3, 4)
+    assert second.shape == (3, 2, 1, 2)
+    model(batch.source, d2l.shift_right(target), batch.source_valid_lens)
+    close(first, model.decoder.attention_weights[0, :, :, :3, :4])
+    close(second, model.decoder.attention_weights[1, :, :, :1, :2])
+
+
+# Copies, files, devices --------------------------------------------------------------------------
+
+
+@ORDERS
+def test_copies_and_files(norm_first):
+    model = build(norm_first=norm_first).eval()
+    arguments = sources(), tokens(3, 4), LENS
+    logits, state = model(*arguments)
+    buffer = io.BytesIO()
+    torch.save(model, buffer)
+    buffer.seek(0)
+    loaded = torch.load(buffer, weights_only=False)
+    fresh = build(norm_first=norm_first, seed=9)
+    fresh.load_state_dict(model.state_dict())
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), loaded, fresh):
+        with pytest.raises(RuntimeError, match="there are none"):  # what it looked at stays behind
+            _ = twin.decoder.attention_weights
+        assert torch.equal(twin.eval()(*arguments)[0], logits)
+    kept = pickle.loads(pickle.dumps(state))
+    assert isinstance(kept, TransformerState)
+    assert all(isinstance(block, BlockState) for block in kept.blocks)
+    following = tokens(3, 2, seed=4)
+    assert torch.equal(model.decoder(following, kept)[0], model.decoder(following, state)[0])
+
+
+def test_a_longer_table_of_positions_takes_the_same_weights():
+    short, long = build(max_len=6), build(max_len=60, seed=1)
+    long.load_state_dict(short.state_dict())
+    close(long(sources(), tokens(3, 4))[0], short(sources(), tokens(3, 4))[0])
+
+
+def test_it_works_where_its_parameters_are():
+    """On "meta", which stands for another device, a mask that was made elsewhere would not fit."""
+    decoder = language_model().to("meta")
+    X = torch.zeros(2, 1, dtype=torch.long, device="meta")
+    logits, _ = decoder(X, decoder.init_state())
+    assert logits.is_meta
+    assert logits.shape == (2, 1, TARGET_VOCAB)
+    model, source, target = build(), sources(), tokens(3, 4)
+    with torch.device("meta"):  # what is made without a word about its place is made there
+        logits, _ = model(source, target, LENS)
+    assert not logits.is_meta
+
+
+def test_autocast():
+    model = build().eval()
+    expected, _ = model(sources(), tokens(3, 4), LENS)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        state = model.decoder.init_state(model.encoder(sources(), LENS), LENS)
+        first, state = model.decoder(tokens(3, 4)[:, :3], state)
+        last, _ = model.decoder(tokens(3, 4)[:, 3:], state)
+    assert first.dtype == torch.bfloat16
+    torch.testing.assert_close(torch.cat((first, last), 1).float(), expected, rtol=0.1, atol=0.1)
+
+
+# The notes' names --------------------------------------------------------------------------------
+
+
+def test_what_the_notes_say_in_10_7():
+    ffn = d2l.PositionWiseFFN(4, 4, 8)
+    assert ffn(torch.ones(2, 3, 4)).shape == (2, 3, 8)
+    add_norm = d2l.AddNorm([3, 4], 0.5)
+    assert add_norm(torch.ones(2, 3, 4), torch.ones(2, 3, 4)).shape == (2, 3, 4)
+    X, valid_lens = torch.ones(2, 100, 24), torch.tensor([3, 2])
+    encoder_block = d2l.EncoderBlock(24, 48, 8, 0.5).eval()
+    assert encoder_block(X, valid_lens).shape == X.shape
+    decoder_block = d2l.DecoderBlock(24, 48, 8, 0.5).eval()
+    state = decoder_block.init_state(encoder_block(X, valid_lens), valid_lens)
+    assert decoder_block(X, state)[0].shape == X.shape
+    encoder = d2l.TransformerEncoder(200, 24, 48, 8, 2, 0.5).eval()
+    enc_X = torch.ones(2, 100, dtype=torch.long)
+    assert encoder(enc_X, valid_lens).shape == (2, 100, 24)
+    decoder = d2l.TransformerDecoder(300, 24, 48, 8, 2, 0.5).eval()
+    logits, _ = decoder(enc_X, decoder.init_state(encoder(enc_X, valid_lens), valid_lens))
+    assert logits.shape == (2, 100, 300)
+    assert decoder.attention_weights.shape == (2, 2, 8, 100, 100)
+
+
+STACK = ["vocab_size", "num_hiddens", "ffn_num_hiddens", "num_heads", "num_layers", "dropout"]
+BLOCK = ["num_hiddens", "ffn_num_hiddens", "num_heads", "dropout"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "defaults"),
+    [
+        (d2l.PositionWiseFFN, ["ffn_num_input", "ffn_num_hiddens", "ffn_num_outputs"], {}),
+        (d2l.AddNorm, ["normalized_shape", "dropout"], {"norm_first": False}),
+        (d2l.EncoderBlock, BLOCK, {"norm_first": False, "bias": False}),
+        (
+            d2l.DecoderBlock,
+            BLOCK,
+            {"norm_first": False, "bias": False, "cross_attention": True},
+        ),
+        (d2l.TransformerEncoder, STACK, {"norm_first": False, "bias": False, "max_len": 1000}),
+        (
+            d2l.TransformerDecoder,
+            STACK,
+            {"norm_first": False, "bias": False, "cross_attention": True, "max_len": 1000},
+        ),
+    ],
+)
+def test_signatures(kind, names, defaults):
+    arguments = inspect.signature(kind).parameters
+    assert list(arguments) == [*names, *defaults]
+    for name, default in defaults.items():
+        assert arguments[name].kind is inspect.Parameter.KEYWORD_ONLY
+        assert arguments[name].default is default or arguments[name].default == default
+    if len(names) > 3:  # all but the two small ones may do without dropout
+        assert arguments["dropout"].default == 0
+
+
+def test_they_are_what_the_interfaces_say():
+    model = build()
+    assert isinstance(model.encoder, d2l.Encoder)
+    assert isinstance(model.decoder, d2l.AttentionDecoder)
+    widths = {block.ffn.dense1.weight.shape for block in (*model.encoder.blks, *model.decoder.blks)}
+    assert widths == {(6, WIDTH)}
+    assert {type(model.encoder.ln), type(model.decoder.ln)} == {nn.Identity}
+    defaults = d2l.TransformerEncoder(9, 8, 6, 2, 1), d2l.TransformerDecoder(9, 8, 6, 2, 1)
+    for stack in defaults:
+        assert stack.pos_encoding.P.shape == (1, 1000, 8)
+        assert not [name for name, _ in stack.named_parameters() if "W_" in name and "bias" in name]
+        assert not any(layer.p for layer in stack.modules() if isinstance(layer, nn.Dropout))
+        assert not any(part.norm_first for part in stack.modules() if isinstance(part, d2l.AddNorm))
+
+
+# Errors ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [d2l.TransformerEncoder, d2l.TransformerDecoder])
+@pytest.mark.parametrize("name", STACK[:-1])
+def test_sizes_are_one_or_more(kind, name):
+    sizes = dict.fromkeys(STACK[:-1], 1)
+    stack = kind(**sizes)
+    assert len(stack.blks) == 1
+    with pytest.raises(ValueError, match=f"^{name} is 0; it needs to be 1 or more$"):
+        kind(**sizes | {name: 0})
+
+
+def test_heads_share_the_width():
+    message = "^num_hiddens is 8; it needs to be a multiple of num_heads, 3: 6 or 9 would do$"
+    for make in (
+        lambda: d2l.EncoderBlock(8, 6, 3),
+        lambda: d2l.DecoderBlock(8, 6, 3),
+        lambda: d2l.TransformerEncoder(9, 8, 6, 3, 1),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
+
+
+ZEROS = torch.zeros(2, 3, dtype=torch.long)
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (ZEROS + 11, ValueError, r"X\[0, 0\] is 11; it needs to be from 0 to 10"),
+        (ZEROS.float(), TypeError, "X has dtype torch.float32; it needs a tensor of integers, .*"),
+        (ZEROS.tolist(), TypeError, "X has type list; it needs a tensor of integers, .*"),
+        (ZEROS[0], ValueError, r"X has shape \(3,\); it needs \(B, T\), both above 0"),
+        (ZEROS[:, :0], ValueError, r"X has shape \(2, 0\); it needs \(B, T\), both above 0"),
+        (
+            ZEROS.repeat(1, 3),
+            ValueError,
+            "max_len is 8; it needs to be 9 or more: X has 9 steps from position 0 on",
+        ),
+    ],
+)
+def test_wrong_tokens_are_named(X, error, message):
+    encoder = d2l.TransformerEncoder(11, WIDTH, 6, 2, 1, max_len=8)
+    decoder = d2l.TransformerDecoder(11, WIDTH, 6, 2, 1, cross_attention=False, max_len=8)
+    with pytest.raises(error, match=f"^{message}$"):
+        encoder(X)
+    with pytest.raises(error, match=f"^{message}$"):
+        decoder(X, decoder.init_state())
+
+
+@pytest.mark.parametrize(
+    ("lens", "error", "message"),
+    [
+        ([3], ValueError, r"valid_lens has shape \(1,\); it needs \(B,\) = \(2,\)"),
+        ([3, 4], ValueError, r"valid_lens\[1\] is 4; it needs to be from 0 to 3$"),
+        ([3, -1], ValueError, r"valid_lens\[1\] is -1; it needs to be from 0 to 3$"),
+        ([3.0, 1.0], TypeError, "valid_lens has dtype torch.float32; it needs a tensor of integ"),
+    ],
+)
+def test_wrong_lengths_are_named(lens, error, message):
+    model, lens = build(), torch.tensor(lens)
+    with pytest.raises(error, match="^" + message):
+        model.encoder(ZEROS, lens)
+    with pytest.raises(error, match="^enc_" + message):
+        model.decoder.init_state(torch.ones(2, 3, WIDTH), lens)
+
+
+FLAWS = [
+    (torch.Tensor.double, TypeError, "dtype torch.float64; it needs torch.float32, the dtype of m"),
+    (
+        torch.Tensor.long,
+        TypeError,
+        "dtype torch.int64; it needs a tensor of floating-point numbers",
+    ),
+    (torch.Tensor.tolist, TypeError, "type list; it needs a tensor of floating-point numbers"),
+    (lambda X: X[..., 1:], ValueError, r"shape \(2, 3, 7\); it needs \({axes}, 8\)"),
+    (lambda X: (X, X), TypeError, "type tuple; it needs a tensor of floating-point numbers"),
+]
+FLAWED = pytest.mark.parametrize(("flaw", "error", "message"), FLAWS)
+
+
+@FLAWED
+@ORDERS
+def test_a_piece_that_gets_what_does_not_fit_says_so(flaw, error, message, norm_first):
+    block = d2l.EncoderBlock(WIDTH, 6, 2, norm_first=norm_first)
+    good = torch.ones(2, 3, WIDTH)
+    bad, free = flaw(good), message.replace("{axes}", r"\.\.\.")
+    calls = [lambda: block.ffn(bad), lambda: block.addnorm1(bad, bad)]
+    if norm_first:
+        calls.append(lambda: block.addnorm1.enter(bad))
+    for call in calls:
+        with pytest.raises(error, match=f"^X has {free}"):
+            call()
+    with pytest.raises(error, match="^X has " + message.replace("{axes}", "B, N")):
+        block(bad)
+
+
+@FLAWED
+def test_a_decoder_block_that_gets_what_does_not_fit_says_so(flaw, error, message):
+    block, good = d2l.DecoderBlock(WIDTH, 6, 2), torch.ones(2, 3, WIDTH)
+    message = message.replace("{axes}", "B, N")
+    with pytest.raises(error, match=f"^X has {message}"):
+        block(flaw(good), block.init_state(good))
+    with pytest.raises(error, match=f"^enc_outputs has {message}"):
+        block.init_state(flaw(good))
+
+
+@pytest.mark.parametrize("shape", [(3, 8), (1, 2, 3, 8)])
+def test_a_block_takes_three_axes(shape):
+    X = torch.ones(shape)
+    block = d2l.DecoderBlock(WIDTH, 6, 2)
+    message = re.escape(f" has shape {shape}; it needs (B, N, 8)")
+    with pytest.raises(ValueError, match=f"^X{message}$"):
+        d2l.EncoderBlock(WIDTH, 6, 2)(X)
+    with pytest.raises(ValueError, match=f"^X{message}$"):
+        block(X, block.init_state(torch.ones(2, 3, 8)))
+    with pytest.raises(ValueError, match=f"^enc_outputs{message}$"):
+        block.init_state(X)
+
+
+@pytest.mark.parametrize("shape", [(3, 8), (2, 3, 1), (1, 3, 8)])
+def test_what_is_added_has_the_same_shape(shape):
+    message = re.escape(f"Y has shape {shape}; it needs (2, 3, 8), the shape of X")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        d2l.AddNorm(WIDTH, 0)(torch.ones(2, 3, 8), torch.ones(shape))
+    with pytest.raises(TypeError, match=r"^Y has dtype torch.float64; it needs torch.float32"):
+        d2l.AddNorm(WIDTH, 0)(torch.ones(2, 3, 8), torch.ones(2, 3, 8).double())
+
+
+def test_a_norm_over_two_axes_names_both():
+    message = r"^X has shape \(2, 4, 3\); it needs \(\.\.\., 3, 4\)$"
+    with pytest.raises(ValueError, match=message):
+        d2l.AddNorm([3, 4], 0)(torch.ones(2, 4, 3), torch.ones(2, 4, 3))
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_state_of_another_batch_is_told_so(alone):
+    """Even one of a single sentence, which would broadcast without a word."""
+    decoder = language_model() if alone else build().decoder
+    state = decoder.init_state() if alone else decoder.init_state(torch.ones(1, 5, WIDTH))
+    if alone:
+        _, state = decoder(tokens(1, 2), state)
+    message = r"^X has shape \(3, 1, 8\); it needs 1 sequences, as many as the state has$"
+    with pytest.raises(ValueError, match=message):
+        decoder(tokens(3, 1), state)
