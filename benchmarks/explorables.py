@@ -29,6 +29,7 @@ from d2lattn.explorables import (
     PermuteAndEncode,
     SaturationLab,
     Storyboard,
+    TransformerTour,
 )
 
 PAGE = Path(__file__).parents[1] / "reference" / "benchmarks" / "explorables.md"
@@ -102,6 +103,13 @@ def eight_words() -> PermuteAndEncode:
     return PermuteAndEncode([f"word{i}" for i in range(8)], embeddings=rows, positions=True)
 
 
+def sixteen_tokens() -> TransformerTour:
+    """Give the tour sentences as long as it takes, and a row of weights."""
+    words = [f"word{i}" for i in range(16)]
+    rows = {"ask itself": ("word3 looks at", words, [1 / 16] * 16)}
+    return TransformerTour(words, words, looks=rows)
+
+
 CASES: dict[str, Callable[[], Explorable]] = {
     "CueMixer, 5 items": CueMixer,
     "NadarayaWatsonBench, 12 points": NadarayaWatsonBench,
@@ -116,6 +124,7 @@ CASES: dict[str, Callable[[], Explorable]] = {
     "HeadAblation, 6 heads": six_heads,
     "PermuteAndEncode, 8 words": eight_words,
     "PermuteAndEncode, waves": lambda: PermuteAndEncode(view="waves"),
+    "TransformerTour, 16 tokens": sixteen_tokens,
 }
 
 # One move. Two requests around the figure's own: the first marks the start of the frame, the second

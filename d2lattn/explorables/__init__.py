@@ -14,6 +14,7 @@ from d2lattn.explorables.nadaraya_watson_bench import NadarayaWatsonBench
 from d2lattn.explorables.permute_and_encode import PermuteAndEncode
 from d2lattn.explorables.saturation_lab import SaturationLab
 from d2lattn.explorables.storyboard import Storyboard
+from d2lattn.explorables.tour import TransformerTour
 
 __all__ = [
     "AlignmentJudge",
@@ -25,4 +26,5 @@ __all__ = [
     "PermuteAndEncode",
     "SaturationLab",
     "Storyboard",
+    "TransformerTour",
 ]

@@ -13,6 +13,7 @@ from d2lattn.explorables import (
     PermuteAndEncode,
     SaturationLab,
     Storyboard,
+    TransformerTour,
 )
 
 # Two sentences, with weights that are not all right.
@@ -112,6 +113,13 @@ def bench(**state) -> HeadAblation:
     return HeadAblation([first, second], zero_and_mean, "error", **state)
 
 
+def tour(**state) -> TransformerTour:
+    """Seven source tokens and eight target tokens, so that no shape is mistaken for another."""
+    source = ["the", "happy", "cow", "saw", "her", ".", "<eos>"]
+    target = ["la", "vache", "heureuse", "l'", "a", "vue", ".", "<eos>"]
+    return TransformerTour(source, target, **state)
+
+
 # One of each, as it starts. A new explorable is tested by adding it here.
 EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "CueMixer": CueMixer,
@@ -122,6 +130,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "Forge": lambda: forge(drawn=0),
     "HeadAblation": bench,
     "PermuteAndEncode": PermuteAndEncode,
+    "TransformerTour": tour,
 }
 
 # What the book's theme gives to a page, light and dark.
