@@ -69,7 +69,7 @@ function render({ model, el }) {
     view.el,
     h(
       "div",
-      { class: "d2lx-forge" },
+      { class: "d2lx-columns d2lx-forge" },
       h("div", {}, caption, bleu, matrix.el, legend, ...headings),
       h("div", {}, ...sides),
     ),

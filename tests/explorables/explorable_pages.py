@@ -139,6 +139,25 @@ THEMES = {
     "dark": ("#14181e", "#ced6dd", "#9ca4af"),
 }
 
+# Words that run, that turn the line round, that are cut in pieces, or that are too long.
+HOSTILE = [
+    "<img src=x onerror=\"document.title='run'\">",
+    "</script><script>document.title='run'</script>",
+    "${document.title='run'}`);document.title='run';//",
+    "مرحبا بالعالم \u202e txet",
+    "👩🏽‍🚀🇫🇷" * 3,
+    "long " * 2000,
+]
+
+
+def assert_words_are_text(page) -> None:
+    """Nothing ran, nothing became an element, and the page is no wider than its window."""
+    assert page.title() == "Page"
+    assert page.locator("img").count() == 0
+    assert page.locator("main script").count() == 1
+    over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(over) <= 0
+
 
 def document(*bodies: str, theme: str = "light") -> str:
     """A page in the book's colours around the given outputs."""

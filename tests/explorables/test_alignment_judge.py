@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from explorable_pages import SENTENCES, frame, live, shown
+from explorable_pages import HOSTILE, SENTENCES, assert_words_are_text, frame, live, shown
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -354,16 +354,6 @@ def test_live_host_sends_what_python_accepts_and_follows_it(visit):
     assert page.get_by_label("Sentence").locator("option").count() == 1
 
 
-HOSTILE = [
-    "<img src=x onerror=\"document.title='run'\">",
-    "</script><script>document.title='run'</script>",
-    "${document.title='run'}`);document.title='run';//",
-    "مرحبا \u202e txet",
-    "👩🏽‍🚀🇫🇷" * 3,
-    "long " * 2000,
-]
-
-
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 360])
 def test_hostile_words_are_text(visit, width):
@@ -373,13 +363,9 @@ def test_hostile_words_are_text(visit, width):
     judge = AlignmentJudge([sentence], [torch.eye(n)])
     page = visit(judge.to_html(), width=width)
     page.get_by_role("application").press("ArrowDown")
-    assert page.title() == "Page"
-    assert page.locator("img").count() == 0
-    assert page.locator("main script").count() == 1
+    assert_words_are_text(page)
     assert "<img src=x" in page.locator(".d2lx-stage").text_content()
     assert "</script>" in page.locator(".d2lx-stage").text_content()
-    over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert page.evaluate(over) <= 0
     page = visit(judge.to_html(), scripts=False)
     assert page.locator("img").count() == 0
 

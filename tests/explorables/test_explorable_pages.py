@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
-from explorable_pages import EXAMPLES, frame, shown
+from explorable_pages import EXAMPLES, HOSTILE, assert_words_are_text, frame, shown
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -204,21 +204,10 @@ def test_two_on_a_page_do_not_disturb_each_other(visit, example):
     assert len(ids) == len(set(ids))
 
 
-HOSTILE = [
-    "<img src=x onerror=\"document.title='run'\">",
-    "</script><script>document.title='run'</script>",
-    "${document.title='run'}`);document.title='run';//",
-    "مرحبا بالعالم \u202e txet",
-    "👩🏽‍🚀🇫🇷" * 3,
-    "long " * 2000,
-]
-
-
 def test_hostile_labels_are_text(visit):
-    items = [*HOSTILE]
-    n = len(items)
+    n = len(HOSTILE)
     mixer = CueMixer(
-        items=items,
+        items=HOSTILE,
         asks=HOSTILE[:3],
         matches=[[1, 0, 0.5]] * n,
         values=range(n),
@@ -227,17 +216,13 @@ def test_hostile_labels_are_text(visit):
     for width in (1280, 360):
         page = visit(mixer.to_html(), width=width)
         page.get_by_role("application").press("ArrowDown")
-        assert page.title() == "Page"
-        assert page.locator("img").count() == 0
-        assert page.locator("main script").count() == 1
+        assert_words_are_text(page)
         names = page.locator(".d2lx-name").all_inner_texts()
         assert names[0].startswith("<img src=x onerror")
         assert names[1].startswith("</script><script>")
         assert names[2].startswith("${document.title=")
         assert "👩🏽‍🚀" in names[4]
         assert max(map(len, names)) < 60
-        over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert page.evaluate(over) <= 0
         page.close()
     page = visit(mixer.to_html(), scripts=False)
     assert page.locator("img").count() == 0

@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from explorable_pages import STEPS, frame, live, shown, story
+from explorable_pages import HOSTILE, STEPS, assert_words_are_text, frame, live, shown, story
 
 from d2lattn.decoding import attention_steps
 from d2lattn.explorables import Storyboard
@@ -398,26 +398,15 @@ def test_every_picture_fits_a_phone(visit, theme):
         frame(page)
 
 
-HOSTILE = [
-    "<img src=x onerror=\"document.title='run'\">",
-    "</script><script>document.title='run'</script>",
-    "مرحبا \u202e txet",
-    "long " * 2000,
-]
-
-
 @pytest.mark.browser
 def test_hostile_words_are_text(visit):
-    words = ["<eos>", *HOSTILE[:3]]
-    page = visit(Storyboard(HOSTILE, HOSTILE[:3], STEPS, words).to_html(), width=360)
+    source = [HOSTILE[place] for place in (0, 1, 3, 5)]
+    words = ["<eos>", *source[:3]]
+    page = visit(Storyboard(source, source[:3], STEPS, words).to_html(), width=360)
     for _ in range(24):
         page.get_by_role("button", name="Next").press("Enter")
         frame(page)
-        assert page.title() == "Page"
-        assert page.locator("img").count() == 0
-        over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert page.evaluate(over) <= 0
-    assert page.locator("main script").count() == 1
+        assert_words_are_text(page)
     assert "<img src=…" in page.locator(".d2lx-map").text_content()
     assert "<img src=x" in page.locator(".d2lx-words").text_content()
 
