@@ -929,6 +929,20 @@ def test_they_are_what_the_interfaces_say():
         assert not any(part.norm_first for part in stack.modules() if isinstance(part, d2l.AddNorm))
 
 
+@ORDERS
+@BIASES
+def test_options_reach_every_block(norm_first, bias):
+    model = build(num_layers=3, norm_first=norm_first, bias=bias)
+    for stack in (model.encoder, model.decoder):
+        assert len(stack.blks) == 3
+        parts = list(stack.modules())
+        attentions = [part for part in parts if isinstance(part, d2l.MultiHeadAttention)]
+        norms = [part for part in parts if isinstance(part, d2l.AddNorm)]
+        assert {(part.W_q.bias is not None, part.num_heads) for part in attentions} == {(bias, 2)}
+        assert {part.norm_first for part in norms} == {norm_first}
+        assert isinstance(stack.ln, nn.LayerNorm) == norm_first
+
+
 # Errors ------------------------------------------------------------------------------------------
 
 

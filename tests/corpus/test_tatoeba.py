@@ -488,6 +488,23 @@ def test_a_server_that_never_stops_sending_is_given_up_in_time(tmp_path, monkeyp
         download_tatoeba(tmp_path / "cache", handlers=handlers)
 
 
+def test_what_has_arrived_too_late_is_not_written(monkeypatch):
+    """News wait in line while a piece is written: then no wait for them is ever too long."""
+    monkeypatch.setattr(tatoeba, "MAX_SECONDS", 0.3)
+    written = []
+
+    def write(piece):
+        written.append(piece)
+        time.sleep(0.4)
+
+    with (
+        served(b"x" * 2**20) as (handlers, _),
+        pytest.raises(DownloadError, match=r"took more than 0\.3 s"),
+    ):
+        tatoeba._fetch(tatoeba.URL, write, 30, 2**30, handlers)
+    assert len(written) == 1
+
+
 def test_an_answer_that_is_not_http_is_told(tmp_path):
     with (
         saying([b"SSH-2.0 hello\r\n\r\n"]) as handlers,
