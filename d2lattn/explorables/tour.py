@@ -432,7 +432,7 @@ def _stop(words: list[str], n: Mapping[str, int]) -> dict[str, Any]:
     name, said, formula, gets, gives, *weights = words
     found = {"name": name, "said": said, "formula": formula, "gives": _shape(gives, n)}
     if weights:
-        found["weights"] = _shape(*weights, n)
+        found["weights"] = _shape(weights[0], n)
     if gets:
         found["gets"] = " and ".join(_shape(one, n) for one in gets.split(", "))
     return found | {"count": math.prod(n[letter] for letter in gives.split())}
