@@ -79,6 +79,9 @@ class Opened(Answers):
 class Forge(Explorable):
     """Two translators' heatmaps, which the reader forges, and blind cases, which the reader audits.
 
+    Two readings of one translator's weights, say of two heads, are two entries with the same bleu,
+    translations and changes. Then no case shows one of them in place of the other.
+
     In the view "forge" the picture is altered (another encoder, rows that carry the neighbour's
     label, weights left white, a colour scale that ends early, a picked sentence) while translation
     and BLEU stay. The view "audit" shows nine such pictures blind, with evidence that is opened one
@@ -158,7 +161,8 @@ class Forge(Explorable):
         """HTML for where no script runs."""
         names = " and ".join(one["name"] for one in self.data["translators"])
         return paragraph(
-            "Interactive figure: forge and audit. Heatmaps of two trained translators "
+            "Interactive figure: forge and audit. Heatmaps of "
+            f"{'a trained translator' if self.data['one_model'] else 'two trained translators'} "
             f"({names}) that can be made to lie, and blind ones to judge by their evidence: error "
             f"rates over {self.data['size']} sentences, and whether a word changes when the state "
             "pointed at is hidden. The sentences:"
@@ -191,7 +195,11 @@ def _made(
         for shift in (-1, 0, 1)
     }
     error = [_error(tallies[key(who, who, 0, "all")]) for who in (0, 1)]
-    cases = _cases([sentences[k] for k in shown], *sorted((0, 1), key=lambda who: error[who]))
+    one_model = all(
+        models[0][name] == models[1][name] for name in ("bleu", "translations")
+    ) and all(first == second for first, second in (one["changes"] for one in sentences))
+    ranked = sorted((0, 1), key=lambda who: error[who])
+    cases = _cases([sentences[k] for k in shown], *ranked, one_model)
     for one in cases:
         setting = one["drawn"], one["tested"], one["shift"], one["words"]
         tallies.setdefault(key(*setting), tally(sentences, *setting))
@@ -204,6 +212,7 @@ def _made(
         "sentences": [
             _sent(sentences[k], [one["translations"][k] for one in models]) for k in shown
         ],
+        "one_model": one_model,
         "tallies": tallies,
         "cases": cases,
     }
@@ -325,7 +334,7 @@ def _error(found: Record) -> float:
     return 1 - (sure + possible) / max(1, size + found["sure"])
 
 
-def _cases(shown: Sequence[Record], better: int, worse: int) -> list[Record]:
+def _cases(shown: Sequence[Record], better: int, worse: int, one_model: bool) -> list[Record]:
     """Nine pictures, altered and unaltered; eight where no word's form is decided later."""
     one_by_one = [_error(tally([one], worse, worse, 0, "all")) for one in shown]
     best = one_by_one.index(min(one_by_one))
@@ -342,7 +351,7 @@ def _cases(shown: Sequence[Record], better: int, worse: int) -> list[Record]:
         case(1, better, shift=-1),
         case(3, better, darkest=0.1),
         case(best, worse, picked=True),
-        case(late.index(max(late)), better, worse, words="form"),
+        case(late.index(max(late)), worse if one_model else better, worse, words="form"),
         case(0, worse, threshold=0.8, darkest=0.8),
         case(4, better),
         case(worst, worse, words="end"),

@@ -233,6 +233,41 @@ def test_gold_is_outlined_where_the_label_says(visit):
     assert boxes.count() == sum(t < 2 for _, t in SENTENCES[1]["sure"])
 
 
+def readings(**state):
+    """Two heads of one translator; the second looks at the last word, whatever it writes."""
+    own = [one["weights"] for one in SENTENCES]
+    late = [[[0.0] * (len(row) - 1) + [1.0] for row in rows] for rows in own]
+    one = translators(own)["a"]
+    sentences = [one | {"agreement": [(len(one["source"]) - 1, 0)]} for one in SENTENCES]
+    return Forge(sentences, {"head 1": one, "head 2": one | {"weights": late}}, [0, 1], **state)
+
+
+def test_of_one_translator_no_picture_stands_in_for_another():
+    both, one = forge().data, readings().data
+    assert (both["one_model"], one["one_model"]) == (False, True)
+    assert any(case["drawn"] != case["tested"] for case in both["cases"])
+    assert all(case["drawn"] == case["tested"] for case in one["cases"])
+    assert [case["words"] for case in one["cases"]] == [case["words"] for case in both["cases"]]
+    worse = {case["drawn"] for case in one["cases"] if case["words"] == "form"}
+    assert worse == {1}
+
+
+@pytest.mark.browser
+def test_readings_of_one_translator_are_called_so(visit):
+    page = visit(readings().to_html())
+    picture = page.locator(".d2lx-forge")
+    assert "this is what head 1 did." in picture.inner_text()
+    assert re.search(r"BLEU on 2 sentences: 96\.0\.", picture.inner_text())
+    page.get_by_label("Weights").select_option("head 2")
+    frame(page)
+    assert "this is what head 2 did." in picture.inner_text()
+    page.get_by_label("View").select_option(index=1)
+    page.get_by_role("button", name="Neither").click()
+    frame(page)
+    assert "How it was made: the weights of head 2." in text(page, "audit-verdict")
+    assert "model" not in picture.inner_text()
+
+
 def cases(page):
     return page.get_by_role("combobox", name="Case")
 

@@ -1,7 +1,7 @@
 // The right hand: blind cases, with evidence that is opened one piece at a time.
 import { button, choice, fixed, h, resetButton, update } from "../kit/index.js";
 import { changesMade, count, rates, total, verdict } from "./evidence.js";
-import { ALL, key, many, percent, RULE, reasons, SUPPORTED } from "./telling.js";
+import { ALL, key, many, ofWhom, percent, RULE, reasons, SUPPORTED } from "./telling.js";
 
 const NAMES = Object.keys(SUPPORTED);
 const PIECES = ["gold", "baselines", "hidden", "scale"];
@@ -115,7 +115,7 @@ export function auditing(model, data) {
         `it was picked as the sentence that suits the picture best: an error rate of ` +
           fixed(rates(count(sentences[one.sentence], one)).error),
       );
-    const whose = `the ${translators[one.drawn].name} model's own weights`;
+    const whose = `the weights of ${ofWhom(data, translators[one.drawn].name)}`;
     return [
       `You said ${SUPPORTED[answer]}; the evidence supports ${SUPPORTED[name]}.`,
       ...reasons(all),

@@ -11,7 +11,7 @@ import {
   update,
 } from "../kit/index.js";
 import { changesMade, count, rates, STEPS, total, verdict } from "./evidence.js";
-import { ALL, key, many, percent, RULE, reasons, SUPPORTED } from "./telling.js";
+import { ALL, key, many, ofWhom, percent, RULE, reasons, SUPPORTED } from "./telling.js";
 
 const MOVED = ["sentence", "drawn", "shift", "threshold", "darkest", "gold"];
 const HONEST = { shift: 0, threshold: 0, darkest: 1 };
@@ -37,7 +37,7 @@ export function forging(model, data) {
     onchange: set("sentence"),
   });
   const encoder = choice({
-    label: "Encoder",
+    label: data.one_model ? "Weights" : "Encoder",
     options: translators.map(({ name }) => name),
     onchange: set("drawn"),
   });
@@ -46,6 +46,8 @@ export function forging(model, data) {
     text: (x) => LABELS[Math.round(x) + 1],
     oninput: set("shift"),
   });
+  const values = translators.map((t) => `${t.name} ${fixed(t.bleu, 1)}`);
+  const bleu = data.one_model ? fixed(translators[0].bleu, 1) : values.join(", ");
   const round = (name) => (x) => update(model, { [name]: Math.round(x * STEPS) / STEPS });
   const threshold = slider({
     ...{ label: "White below", min: 0, max: 1 - 1 / STEPS, step: 1 / STEPS, value: 0 },
@@ -127,7 +129,7 @@ export function forging(model, data) {
     const { name } = translators[state.drawn];
     made.replaceChildren(
       h("strong", {}, changes.length ? "You changed: " : "Nothing changed: "),
-      changes.length ? `${changes.join("; ")}.` : `this is what the ${name} model did.`,
+      changes.length ? `${changes.join("; ")}.` : `this is what ${ofWhom(data, name)} did.`,
     );
     const judged = verdict(found[1]);
     supports.replaceChildren(
@@ -146,7 +148,7 @@ export function forging(model, data) {
       weights: true,
       said: `${told ?? "nothing changed"}. Error rate ${fixed(found[1].error)}, supports ${SUPPORTED[judged.name]}`,
       caption: [one.source.join(" "), one.translations[state.drawn]],
-      bleu: `BLEU on ${many(data.size)} sentences: ${translators.map((t) => `${t.name} ${fixed(t.bleu, 1)}`).join(", ")}.`,
+      bleu: `BLEU on ${many(data.size)} sentences: ${bleu}.`,
     };
   }
   return { heading, controls, results, draw };

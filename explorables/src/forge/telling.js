@@ -9,6 +9,13 @@ export const percent = (x, digits = 1) =>
 /** A number of words or sentences. @param {number} n */
 export const many = (n) => n.toLocaleString("en");
 
+/**
+ * Who did what is drawn: a translator, or a part of the only one there is.
+ * @param {Record<string, any>} data
+ * @param {string} name
+ */
+export const ofWhom = (data, name) => (data.one_model ? name : `the ${name} model`);
+
 export const ALL = "all";
 export const SUPPORTED = {
   plausible: "plausible only",
