@@ -55,7 +55,7 @@ def listing(restarts=False, top_left=False, forgets=False):
 CHECKS = {
     chapter07.check_layer_norm: (normed(),),
     chapter07.check_residual: (residual,),
-    chapter07.check_estimate: ((2, 0.5, 24_576_000),),
+    chapter07.check_estimate: ((3072, 0.5, 24_576_000),),
     chapter07.check_as_attention: (as_attention,),
     chapter07.check_may_see: (may_see,),
     chapter07.check_step: (listing(),),
@@ -91,8 +91,8 @@ def newest_first(X, keys, values, *W):
         (chapter07.check_layer_norm, by_pytorch),
         (chapter07.check_layer_norm, lambda *a: normed()(*a).double()),
         (chapter07.check_layer_norm, lambda *a: normed()(*a).tolist()),
-        (chapter07.check_estimate, [Fraction(2), Fraction(1, 2), 24.6e6]),
-        (chapter07.check_estimate, torch.tensor([2, 0.5, 24.576e6], dtype=torch.float64)),
+        (chapter07.check_estimate, [Fraction(3072), Fraction(1, 2), 24.6e6]),
+        (chapter07.check_estimate, torch.tensor([3072, 0.5, 24.576e6], dtype=torch.float64)),
         (chapter07.check_as_attention, attention_of_lists),
         (chapter07.check_as_attention, twice_as_heavy),
         (chapter07.check_may_see, lambda p, t: ([*range(p + 1, p + t + 1)], causal_mask(t, p + t))),
@@ -107,6 +107,11 @@ def newest_first(X, keys, values, *W):
 def test_other_right_answers_pass(check, answer):
     verdict = check(answer)
     assert verdict, verdict
+
+
+def by_the_mean_square(X, gain, shift, eps):
+    centred = X - X.mean(dim=-1, keepdim=True)
+    return gain * centred / (X.square().mean(dim=-1, keepdim=True) + eps).sqrt() + shift
 
 
 def eps_outside(X, gain, shift, eps):
@@ -140,6 +145,7 @@ HINTS = [
     (chapter07.check_layer_norm, normed(correction=1), "not by D - 1"),
     (chapter07.check_layer_norm, normed(power=1), "root of the variance"),
     (chapter07.check_layer_norm, normed(power=0), "divide by the spread"),
+    (chapter07.check_layer_norm, by_the_mean_square, "subtract the mean's square"),
     (chapter07.check_layer_norm, eps_outside, "under the root"),
     (chapter07.check_layer_norm, lambda X, g, s, eps: by_pytorch(X, g, s, 0), "Where is eps"),
     (
@@ -187,20 +193,24 @@ HINTS = [
             (lambda X, n, f: X + f(X), "Nothing is normed"),
         )
     ),
-    (chapter07.check_estimate, (0.5, 0.5, 24_576_000), "other way round"),
-    (chapter07.check_estimate, (4, 0.5, 24_576_000), "attention four"),
-    (chapter07.check_estimate, (3, 0.5, 24_576_000), "in units of"),
-    (chapter07.check_estimate, (2, 1 / 3, 24_576_000), "encoder block's"),
-    (chapter07.check_estimate, (2, 50, 24_576_000), "from 0 to 1"),
-    (chapter07.check_estimate, (2, 0.7, 24_576_000), "two attentions"),
-    (chapter07.check_estimate, (2, 0.5, 6_144_000), "how many numbers"),
-    (chapter07.check_estimate, (2, 0.5, 12_288_000), "Both are kept"),
-    (chapter07.check_estimate, (2, 0.5, 4_096_000), "one block"),
-    (chapter07.check_estimate, (2, 0.5, 196_608_000), "share of the width"),
-    (chapter07.check_estimate, (2, 0.5, 3_072_000), "one head"),
-    (chapter07.check_estimate, (2, 0.5, 24.6), "In bytes"),
-    (chapter07.check_estimate, (2, 0.5, 1e6), "words × width"),
-    (chapter07.check_estimate, (2, 0.5), "three numbers"),
+    (chapter07.check_estimate, (512, 0.5, 24_576_000), "width itself"),
+    (chapter07.check_estimate, (1024, 0.5, 24_576_000), "projections alone"),
+    (chapter07.check_estimate, (2048, 0.5, 24_576_000), "network alone"),
+    (chapter07.check_estimate, (6144, 0.5, 24_576_000), "scores alone"),
+    (chapter07.check_estimate, (1536, 0.5, 24_576_000), "the network has two"),
+    (chapter07.check_estimate, (12 * 512**2, 0.5, 24_576_000), "to attend"),
+    (chapter07.check_estimate, (100, 0.5, 24_576_000), "a word's 12"),
+    (chapter07.check_estimate, (3072, 1 / 3, 24_576_000), "encoder block's"),
+    (chapter07.check_estimate, (3072, 50, 24_576_000), "from 0 to 1"),
+    (chapter07.check_estimate, (3072, 0.7, 24_576_000), "two attentions"),
+    (chapter07.check_estimate, (3072, 0.5, 6_144_000), "how many numbers"),
+    (chapter07.check_estimate, (3072, 0.5, 12_288_000), "Both are kept"),
+    (chapter07.check_estimate, (3072, 0.5, 4_096_000), "one block"),
+    (chapter07.check_estimate, (3072, 0.5, 196_608_000), "share of the width"),
+    (chapter07.check_estimate, (3072, 0.5, 3_072_000), "one head"),
+    (chapter07.check_estimate, (3072, 0.5, 24.6), "In bytes"),
+    (chapter07.check_estimate, (3072, 0.5, 1e6), "words × width"),
+    (chapter07.check_estimate, (3072, 0.5), "three numbers"),
     (chapter07.check_as_attention, weights_of(lambda s, b: s + b), "those below 0"),
     (chapter07.check_as_attention, weights_of(lambda s, b: (s + b).softmax(-1)), "relu there"),
     (
@@ -281,7 +291,8 @@ def test_the_estimate_is_what_the_blocks_have():
     block = d2l.DecoderBlock(512, 2048, 8)
     attention = sum(p.numel() for p in block.attention1.parameters())
     network = block.ffn.dense1.weight.numel() + block.ffn.dense2.weight.numel()
-    assert network == 2 * attention
+    assert 2 * attention / (2 * attention + network) == 0.5
+    assert (attention + network) / (2 * 512) == 3072
     with torch.no_grad():
         _, state = block(torch.zeros(1, 10, 512), block.init_state(torch.zeros(1, 2, 512)))
     assert 6 * 100 * sum(kept.nbytes for kept in state.past) == 24_576_000

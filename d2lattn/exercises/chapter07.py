@@ -67,6 +67,10 @@ def check_layer_norm(layer_norm: Callable[[Tensor, Tensor, Tensor, float], Tenso
             (gain * _norm(X, eps), "The shift is missing."),
             (_norm(X, eps), "Gain and shift are missing."),
             (
+                gain * centred / (X.square().mean(dim=-1, keepdim=True) + eps).sqrt() + shift,
+                "The mean of the squares is not the variance yet: subtract the mean's square.",
+            ),
+            (
                 gain * centred + shift,
                 "You subtract the mean; now divide by the spread.",
             ),
@@ -132,18 +136,24 @@ def check_residual(residual: Callable[[Tensor, Layer, Layer, bool], Tensor]) -> 
 
 @check("7.3")
 def check_estimate(answer: Sequence[float]) -> str:
-    """Network over attention, attention's share in a decoder block, bytes of the cache."""
-    parts = several(answer, 3, "Give three numbers: (times, share, bytes).")
-    times, share, size = (
+    """Words from which attending costs most, attention's share of a decoder block, cache bytes."""
+    parts = several(answer, 3, "Give three numbers: (words, share, bytes).")
+    words, share, size = (
         number(part, f"the {name} number")
         for part, name in zip(parts, ("first", "second", "third"), strict=True)
     )
-    if math.isclose(times, 0.5):
-        raise Differs("The other way round: which of the two has more?")
-    if times in (4, 8, 1):
-        raise Differs("The network has two matrices of 512 by 2,048, attention four of 512 by 512.")
-    if not math.isclose(times, 2, rel_tol=0.02):
-        raise Differs(f"{times:g} times? Count in units of 512²: what has W_q, and what has W_1?")
+    for wrong, hint in {
+        512: "That is the width itself. Count the matrices, in units of 512².",
+        1024: "Against the four projections alone. The network multiplies as well.",
+        2048: "Against the network alone. The four projections multiply as well.",
+        6144: "The scores alone. The average over values costs as much again.",
+        1536: "A matrix of 512 by 2,048 has four times 512² weights, and the network has two.",
+        12 * 512**2: "That is what a word costs in the matrices. What does it cost to attend?",
+    }.items():
+        if math.isclose(words, wrong, rel_tol=0.01):
+            raise Differs(hint)
+    if not math.isclose(words, 3072, rel_tol=0.01):
+        raise Differs(f"{words:g} words? A word's 12 · 512² against its 2 · n · 512.")
     if math.isclose(share, 1 / 3, rel_tol=0.02):
         raise Differs("That is the encoder block's. How many attentions has a decoder block?")
     if 1 < share <= 100:
@@ -163,7 +173,7 @@ def check_estimate(answer: Sequence[float]) -> str:
             raise Differs(hint)
     if not math.isclose(size, numbers * 4, rel_tol=0.03):
         raise Differs(f"{size:,.0f} bytes? Blocks × words × width × bytes, and keys and values.")
-    return "twice, half, and 24.6 MB: a word costs 24.6 kB, whatever the number of heads."
+    return "3,072 words, half, and 24.6 MB: 24.6 kB a word, whatever the number of heads."
 
 
 @check("7.4")
