@@ -292,7 +292,10 @@ class DecoderBlock(nn.Module):
         # A single step is the last one, and may see all.
         mask = causal_mask(X.shape[1], past[0].shape[2], X.device) if X.shape[1] > 1 else None
         X = self.addnorm1(X, self.attention1.attend(Z, *past, mask))  # (B, T, D)
-        if self.attention2 is not None and state.source is not None:
+        if self.attention2 is not None:
+            if state.source is None:
+                needs = "keys and values of a source, as init_state gives them"
+                raise wrong(TypeError, "state.source", state.source, needs)
             Z = self.addnorm2.enter(X)  # (B, T, D)
             X = self.addnorm2(X, self.attention2.attend(Z, *state.source, state.source_mask))
         X = self.addnorm3(X, self.ffn(self.addnorm3.enter(X)))  # (B, T, D)

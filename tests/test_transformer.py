@@ -1089,3 +1089,14 @@ def test_a_state_of_another_batch_is_told_so(alone):
     message = r"^X has shape \(3, 1, 8\); it needs 1 sequences, as many as the state has$"
     with pytest.raises(ValueError, match=message):
         decoder(tokens(3, 1), state)
+
+
+def test_a_state_of_another_decoder_is_refused():
+    with_source, alone = build().decoder, language_model()
+    message = "^state.source has type NoneType; it needs keys and values of a source, as init_state"
+    with pytest.raises(TypeError, match=message):
+        with_source(tokens(2, 1), alone.init_state())
+    taller = build(num_layers=3).decoder
+    state = with_source.init_state(torch.ones(2, 5, WIDTH))
+    with pytest.raises(ValueError, match="shorter"):
+        taller(tokens(2, 1), state)
