@@ -161,7 +161,7 @@ def check_estimate(answer: Sequence[float]) -> str:
     if not math.isclose(share, 0.5, rel_tol=0.02):
         raise Differs(f"A share of {share:g}? A decoder block has two attentions and a network.")
     numbers = 2 * 6 * 1000 * 512
-    for wrong, hint in {
+    for slip, hint in {
         numbers: "That is how many numbers are kept. How many bytes has each?",
         numbers * 2: "Keys or values? Both are kept.",
         numbers * 4 / 6: "That is one block. There are six.",
@@ -169,7 +169,7 @@ def check_estimate(answer: Sequence[float]) -> str:
         numbers * 4 / 8: "That is one head. All eight keep theirs.",
         numbers * 4 / 1e6: "In bytes, please.",
     }.items():
-        if math.isclose(size, wrong, rel_tol=0.03):
+        if math.isclose(size, slip, rel_tol=0.03):
             raise Differs(hint)
     if not math.isclose(size, numbers * 4, rel_tol=0.03):
         raise Differs(f"{size:,.0f} bytes? Blocks × words × width × bytes, and keys and values.")

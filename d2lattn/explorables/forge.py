@@ -198,8 +198,8 @@ def _made(
     one_model = all(
         models[0][name] == models[1][name] for name in ("bleu", "translations")
     ) and all(first == second for first, second in (one["changes"] for one in sentences))
-    ranked = sorted((0, 1), key=lambda who: error[who])
-    cases = _cases([sentences[k] for k in shown], *ranked, one_model)
+    better, worse = sorted((0, 1), key=lambda who: error[who])
+    cases = _cases([sentences[k] for k in shown], better, worse, one_model)
     for one in cases:
         setting = one["drawn"], one["tested"], one["shift"], one["words"]
         tallies.setdefault(key(*setting), tally(sentences, *setting))
