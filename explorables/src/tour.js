@@ -116,6 +116,8 @@ function render({ model, el }) {
     show(data, x, digits);
     return data;
   };
+  // A shape stays on one line.
+  const tight = (/** @type {string} */ shape) => shape.replace(/(?<=[,=]) | (?==)/g, "\u00a0");
   const fact = (/** @type {string} */ name, /** @type {(Node | string)[]} */ ...rest) =>
     h("p", {}, h("span", { class: "d2lx-tour-name" }, name), " ", ...rest);
 
@@ -141,10 +143,10 @@ function render({ model, el }) {
     attr(next, { "aria-disabled": now === stops.length ? "true" : null });
     /** @type {Node[]} */
     const shown = [h("p", { class: "d2lx-formula" }, formula)];
-    if (gets) shown.push(fact("In", gets));
-    if (weights) shown.push(fact("Weights", weights));
+    if (gets) shown.push(fact("In", tight(gets)));
+    if (weights) shown.push(fact("Weights", tight(weights)));
     shown.push(
-      fact("Out", gives, ", ", number("count", count), count > 1 ? " numbers" : " number"),
+      fact("Out", tight(gives), ", ", number("count", count), count > 1 ? " numbers" : " number"),
     );
     if (length)
       shown.push(fact("Length", h("bdi", {}, length[0]), ": ", number("length", length[1], 2)));

@@ -224,8 +224,9 @@ def test_the_walk_goes_by_keys_button_slider_and_click(visit):
     slider = page.get_by_role("slider", name="Block")
     assert slider.get_attribute("aria-valuetext") == "12 of 17: cross-attention"
     assert page.locator("g.d2lx-lit").count() == 2, "with the wire of keys and values"
-    assert "In (B, T, D) = (1, 8, 96) and (B, S, D) = (1, 7, 96)" in page.inner_text("main")
-    assert "Weights (B, H, T, S) = (1, 4, 8, 7)" in page.inner_text("main")
+    facts = page.locator(".d2lx-tour-facts").inner_text().replace("\u00a0", " ")
+    assert "In (B, T, D) = (1, 8, 96) and (B, S, D) = (1, 7, 96)" in facts
+    assert "Weights (B, H, T, S) = (1, 4, 8, 7)" in facts
     slider.press("End")
     frame(page)
     assert lit.all_text_contents() == ["softmax", "la vache heureuse…"]
