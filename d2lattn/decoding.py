@@ -227,7 +227,9 @@ def _best_tokens(log_probs: Tensor, num_choices: int) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def teacher_forced_attention(model: EncoderDecoder, batch: "Batch") -> list[Tensor]:
+def teacher_forced_attention(
+    model: EncoderDecoder, batch: "Batch", *, after_reading: bool = False
+) -> list[Tensor]:
     """Where the decoder looks while it reads the true target: a matrix for each pair of a batch.
 
     The row of a target token is where the decoder looked to predict it. The rows and columns of
@@ -236,6 +238,7 @@ def teacher_forced_attention(model: EncoderDecoder, batch: "Batch") -> list[Tens
     Args:
         model: an encoder-decoder whose decoder has attention weights of shape (B, ..., T, S).
         batch: pairs with <eos> at the end of both sides.
+        after_reading: give a token the row of the step after, whose input it is.
 
     Returns:
         A matrix of shape (..., target words, source words) for each pair.
@@ -249,7 +252,8 @@ def teacher_forced_attention(model: EncoderDecoder, batch: "Batch") -> list[Tens
     if weights is None:
         raise wrong(TypeError, "model.decoder", model.decoder, "attention_weights")
     lengths = zip(batch.target_valid_lens.tolist(), batch.source_valid_lens.tolist(), strict=True)
-    return [weights[row, ..., : t - 1, : s - 1] for row, (t, s) in enumerate(lengths)]
+    first = int(after_reading)
+    return [weights[row, ..., first : first + t - 1, : s - 1] for row, (t, s) in enumerate(lengths)]
 
 
 class AttentionSteps(NamedTuple):

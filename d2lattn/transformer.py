@@ -18,6 +18,7 @@ from d2lattn.positional import PositionalEncoding
 from d2lattn.seq2seq import AttentionDecoder, Encoder, embed_tokens
 
 KeysValues = tuple[Tensor, Tensor]
+ROOM = 64  # steps for which memory is taken ahead
 
 
 class PositionWiseFFN(nn.Module):
@@ -210,6 +211,7 @@ class BlockState(NamedTuple):
     past: KeysValues | None  # of the steps so far, (B, H, T, D / H) each
     source: KeysValues | None  # of the encoder's outputs, (B, H, S, D / H) each
     source_mask: Tensor | None  # true where the source is no padding, (B, 1, 1, S)
+    room: list[Tensor] | None = None  # for more steps, until a state that follows takes it
 
     def select(self, rows: Tensor) -> "BlockState":
         """Make the state of the batch that holds these `rows`, shape (B',)."""
@@ -288,7 +290,7 @@ class DecoderBlock(nn.Module):
         if kept and len(kept[0]) != len(X):
             raise wrong(ValueError, "X", X, f"{len(kept[0])} sequences, as many as the state has")
         Z = self.addnorm1.enter(X)  # (B, T, D)
-        past = _append(state.past, self.attention1.project(Z, Z))  # (B, H, P + T, D / H) each
+        past, room = _append(state, self.attention1.project(Z, Z))  # (B, H, P + T, D / H) each
         # A single step is the last one, and may see all.
         mask = causal_mask(X.shape[1], past[0].shape[2], X.device) if X.shape[1] > 1 else None
         X = self.addnorm1(X, self.attention1.attend(Z, *past, mask))  # (B, T, D)
@@ -299,7 +301,7 @@ class DecoderBlock(nn.Module):
             Z = self.addnorm2.enter(X)  # (B, T, D)
             X = self.addnorm2(X, self.attention2.attend(Z, *state.source, state.source_mask))
         X = self.addnorm3(X, self.ffn(self.addnorm3.enter(X)))  # (B, T, D)
-        return X, state._replace(past=past)
+        return X, state._replace(past=past, room=room)
 
 
 class TransformerState(NamedTuple):
@@ -447,12 +449,30 @@ def _embed(embedding: nn.Embedding, X: Tensor) -> Tensor:
     return embed_tokens(embedding, X) * math.sqrt(embedding.embedding_dim)  # (B, T) -> (B, T, D)
 
 
-def _append(past: KeysValues | None, new: KeysValues) -> KeysValues:
-    """Put new keys and values behind those of the past, along the axis of steps."""
-    if past is None:
-        return new
-    (old_keys, old_values), (keys, values) = past, new
-    return torch.cat((old_keys, keys), dim=2), torch.cat((old_values, values), dim=2)
+def _append(state: BlockState, new: KeysValues) -> tuple[KeysValues, list[Tensor]]:
+    """Put new keys and values behind those of the past, and give the room that is left.
+
+    A step that copied its past would cost more the longer that is. So what is written has room
+    behind it, which goes to the first state that follows; another one copies, and no state that
+    somebody still holds is changed. While gradients are recorded, nothing is written in place.
+    """
+    if state.past is None:
+        return new, []
+    if torch.is_grad_enabled():
+        old_keys, old_values = state.past
+        return (torch.cat((old_keys, new[0]), dim=2), torch.cat((old_values, new[1]), dim=2)), []
+    start = state.past[0].shape[2]  # P
+    end = start + new[0].shape[2]  # P + T
+    room = state.room.pop() if state.room else None  # (2, B, H, C, D / H)
+    # PyTorch lets nobody write outside inference mode what was made in it.
+    fits = room is not None and room.is_inference() == torch.is_inference_mode_enabled()
+    if room is None or not fits or room.shape[3] < end:
+        batch, heads, _, width = new[0].shape
+        room = new[0].new_empty(2, batch, heads, end + ROOM, width)
+        room[0, :, :, :start], room[1, :, :, :start] = state.past
+    room[0, :, :, start:end], room[1, :, :, start:end] = new
+    keys, values = room[:, :, :, :end]  # (B, H, P + T, D / H) each
+    return (keys, values), [room]
 
 
 def _check_positions(name: str, found: Tensor, attention: MultiHeadAttention) -> None:

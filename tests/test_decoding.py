@@ -484,6 +484,10 @@ def test_teacher_forced_attention_leaves_the_ends_out():
     model.eval()(source, torch.tensor([[1, 4, 5, 6], [1, 7, 2, 0]]), batch.source_valid_lens)
     torch.testing.assert_close(first, model.decoder.attention_weights[0, :3, :4])
     torch.testing.assert_close(second, model.decoder.attention_weights[1, :1, :2])
+    first, second = teacher_forced_attention(model, batch, after_reading=True)
+    model.eval()(source, torch.tensor([[1, 4, 5, 6], [1, 7, 2, 0]]), batch.source_valid_lens)
+    torch.testing.assert_close(first, model.decoder.attention_weights[0, 1:4, :4])
+    torch.testing.assert_close(second, model.decoder.attention_weights[1, 1:2, :2])
 
 
 @pytest.mark.parametrize("bridge", [True, False])

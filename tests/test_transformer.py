@@ -4,6 +4,7 @@ import copy
 import gc
 import inspect
 import io
+import itertools
 import math
 import pickle
 import re
@@ -24,7 +25,7 @@ from twins import (
 
 import d2lattn as d2l
 from d2lattn.corpus import Batch
-from d2lattn.transformer import BlockState, TransformerState
+from d2lattn.transformer import ROOM, BlockState, TransformerState
 
 DRAWN = settings(deadline=None, max_examples=20, derandomize=True)
 SOURCE_VOCAB, TARGET_VOCAB, WIDTH = 11, 13, 8
@@ -353,20 +354,84 @@ def tensors_of(state):
             yield block.source_mask
 
 
-def test_a_state_is_a_value():
+@pytest.mark.parametrize("mode", [torch.enable_grad, torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("steps", [0, 1])  # after one step there is room for more
+def test_a_state_is_a_value(mode, steps):
     """Whatever goes on from a state leaves it as it is, so that another can go on from it."""
     model = build().eval()
-    _, state = model(sources(), tokens(3, 2), LENS)
-    before = [kept.clone() for kept in tensors_of(state)]
-    one, after_one = model.decoder(tokens(3, 2, seed=5), state)
-    kept = [kept.clone() for kept in tensors_of(after_one)]
-    other, _ = model.decoder(tokens(3, 1, seed=6), state)
-    again, _ = model.decoder(tokens(3, 2, seed=5), state)
-    assert torch.equal(one, again)
-    assert not torch.allclose(one[:, :1], other)
-    assert all(map(torch.equal, tensors_of(state), before))
-    assert all(map(torch.equal, tensors_of(after_one), kept))
-    assert state.position == 2
+    with mode():
+        _, state = model(sources(), tokens(3, 2), LENS)
+        for _ in range(steps):
+            _, state = model.decoder(tokens(3, 1, seed=4), state)
+        before = [kept.clone() for kept in tensors_of(state)]
+        one, after_one = model.decoder(tokens(3, 2, seed=5), state)
+        kept = [kept.clone() for kept in tensors_of(after_one)]
+        other, after_other = model.decoder(tokens(3, 1, seed=6), state)
+        model.decoder(tokens(3, 1, seed=7), after_other)
+        assert all(map(torch.equal, tensors_of(after_one), kept))
+        again, _ = model.decoder(tokens(3, 2, seed=5), state)
+        assert torch.equal(one, again)
+        assert not torch.allclose(one[:, :1], other)
+        assert all(map(torch.equal, tensors_of(state), before))
+        assert state.position == 2 + steps
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_steps_that_are_kept_stay_where_they_are(mode):
+    """A step that copied all before it would make writing quadratic; a copy now and then is due."""
+    decoder, num_steps = language_model().eval(), 2 * ROOM + 10
+    written, places, found = tokens(2, num_steps), [], []
+    with mode():
+        whole, last = decoder(written, decoder.init_state())
+        state = decoder.init_state()
+        for chunk in written.split(3, dim=1):
+            logits, state = decoder(chunk, state)
+            found.append(logits)
+            places.append([kept.data_ptr() for kept in tensors_of(state)])
+        close(torch.cat(found, dim=1), whole)
+        for kept, expected in zip(tensors_of(state), tensors_of(last), strict=True):
+            close(kept, expected)
+    moves = sum(before != after for before, after in itertools.pairwise(places))
+    assert 1 <= moves <= 3
+
+
+def test_a_state_may_leave_its_mode():
+    """What inference mode wrote may be gone on from without it."""
+    decoder = language_model().eval()
+    written = tokens(2, 6)
+    first, second, third, rest = written.split((1, 1, 1, 3), dim=1)
+    whole, _ = decoder(written, decoder.init_state())
+    with torch.inference_mode():
+        _, state = decoder(first, decoder.init_state())
+        _, state = decoder(second, state)
+    with torch.no_grad():
+        _, after = decoder(third, state)
+        logits, _ = decoder(rest, after)
+    close(logits, whole[:, 3:])
+
+
+@pytest.mark.parametrize("disturbed", [False, True])
+def test_gradients_start_where_they_are_recorded(disturbed):
+    """What others write from the same state, without gradients, does not reach the graph."""
+    decoder = language_model().eval()
+    first, second, third, fourth = tokens(2, 4).split(1, dim=1)
+    with torch.no_grad():
+        _, state = decoder(first, decoder.init_state())
+        _, state = decoder(second, state)
+    # The same without room: what is kept was made at once.
+    with torch.no_grad():
+        _, plain = decoder(torch.cat((first, second), dim=1), decoder.init_state())
+    gradients = []
+    for start in (state, plain):
+        _, after = decoder(third, start)
+        logits, _ = decoder(fourth, after)
+        if disturbed:
+            with torch.no_grad():
+                decoder(first, start)
+                decoder(first, after)
+        gradients.append(torch.autograd.grad(logits.sum(), decoder.blks.parameters()))
+    for found, expected in zip(*gradients, strict=True):
+        close(found, expected)
 
 
 def test_nothing_is_computed_twice():
