@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,7 +24,9 @@ from d2lattn.corpus.tatoeba import read_tatoeba, references, split_by_source
 
 FOLDER = Path(__file__).parents[1] / "reference" / "benchmarks"
 EMBED_SIZE, NUM_HIDDENS, BATCH_SIZE = 64, 128, 64
+FFN_NUM_HIDDENS, NUM_HEADS, NUM_LAYERS = 256, 4, 2  # of the Transformer, as wide as the GRUs
 PLAIN, FORWARD, BOTH, BRIDGE = "plain", "one-directional", "bidirectional", "bidirectional, bridge"
+TRANSFORMER = "Transformer"  # transformer.py compares it
 KINDS = {
     PLAIN: "no attention; the encoder's last state at every step",
     FORWARD: "attention; the encoder reads forwards",
@@ -64,6 +66,12 @@ def build(
 ) -> d2l.EncoderDecoder:
     """Make one of the models, all of one width."""
     torch.manual_seed(seed)
+    if kind == TRANSFORMER:
+        stack = NUM_HIDDENS, FFN_NUM_HIDDENS, NUM_HEADS, NUM_LAYERS, options.dropout
+        return d2l.EncoderDecoder(
+            d2l.TransformerEncoder(len(source_vocab), *stack),
+            d2l.TransformerDecoder(len(target_vocab), *stack),
+        )
     sizes = EMBED_SIZE, NUM_HIDDENS, 1
     both = kind in (BOTH, BRIDGE)
     encoder = d2l.Seq2SeqEncoder(
@@ -78,12 +86,18 @@ def build(
     return d2l.EncoderDecoder(encoder, decoder)
 
 
-def fit(kind: str, pairs: list[Pair], seed: int, options: argparse.Namespace) -> Translator:
+def fit(
+    kind: str,
+    pairs: list[Pair],
+    seed: int,
+    options: argparse.Namespace,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Translator:
     """Train one model on pairs."""
     source_vocab = Vocabulary((pair.source for pair in pairs), options.min_freq)
     target_vocab = Vocabulary((pair.target for pair in pairs), options.min_freq)
     model = build(kind, source_vocab, target_vocab, seed, options)
-    start = time.perf_counter()
+    start = clock()
     history = d2l.train(
         model,
         lambda generator: batches(
@@ -95,7 +109,7 @@ def fit(kind: str, pairs: list[Pair], seed: int, options: argparse.Namespace) ->
         seed=seed,
         progress=sys.stderr.isatty(),
     )
-    return Translator(model, source_vocab, target_vocab, history, time.perf_counter() - start)
+    return Translator(model, source_vocab, target_vocab, history, clock() - start)
 
 
 def loss_of(translator: Translator, pairs: list[Pair]) -> float:
@@ -107,7 +121,7 @@ def loss_of(translator: Translator, pairs: list[Pair]) -> float:
 def translate(
     translator: Translator, pairs: list[Pair], beam_size: int = 1, max_len: int = 50
 ) -> Translated:
-    """Translate by greedy or beam search; read links off the attention to the true target."""
+    """Translate by greedy or beam search; read links off attention of one head to the target."""
     done = Translated()
     model, target_vocab = translator.model, translator.target_vocab
     for batch in batches(pairs, translator.source_vocab, target_vocab, EVALUATION_BATCH):
@@ -118,7 +132,7 @@ def translate(
             found = d2l.beam_search(*arguments, beam_size=beam_size, max_len=max_len)
         done.pairs += batch.pairs
         done.outputs += [" ".join(target_vocab.decode(best.tokens)) for best in found]
-        if isinstance(model.decoder, d2l.AttentionDecoder):
+        if isinstance(model.decoder, d2l.Seq2SeqAttentionDecoder):
             done.links += map(d2l.alignment_links, d2l.teacher_forced_attention(model, batch))
     return done
 
