@@ -15,6 +15,7 @@ from d2lattn.explorables.permute_and_encode import PermuteAndEncode
 from d2lattn.explorables.saturation_lab import SaturationLab
 from d2lattn.explorables.storyboard import Storyboard
 from d2lattn.explorables.tour import TransformerTour
+from d2lattn.explorables.xray import TransformerXray
 
 __all__ = [
     "AlignmentJudge",
@@ -27,4 +28,5 @@ __all__ = [
     "SaturationLab",
     "Storyboard",
     "TransformerTour",
+    "TransformerXray",
 ]

@@ -3,6 +3,9 @@
 import json
 from collections.abc import Callable
 
+import torch
+
+from d2lattn import TransformerDecoder
 from d2lattn.explorables import (
     AlignmentJudge,
     CueMixer,
@@ -14,6 +17,7 @@ from d2lattn.explorables import (
     SaturationLab,
     Storyboard,
     TransformerTour,
+    TransformerXray,
 )
 
 # Two sentences, with weights that are not all right.
@@ -76,7 +80,8 @@ def forge(**state) -> Forge:
 
 def sizes(figure: Explorable) -> tuple[int, int]:
     """Bytes of what draws the figure, and of what trained models did with its sentences."""
-    names = [name for name in ("data", "sentences", "examples", "losses") if figure.has_trait(name)]
+    trained = ("data", "sentences", "examples", "losses", "network")
+    names = [name for name in trained if figure.has_trait(name)]
     data = len(json.dumps(figure.get_state(names), separators=(",", ":"))) if names else 0
     return len(figure.to_html().encode()) - data, data
 
@@ -120,6 +125,16 @@ def tour(**state) -> TransformerTour:
     return TransformerTour(source, target, **state)
 
 
+def tiny_decoder() -> TransformerDecoder:
+    """Chapter 7's sizes, with no training: it writes nonsense, and looks at all letters alike."""
+    torch.manual_seed(0)
+    return TransformerDecoder(10, 24, 48, 2, 2, cross_attention=False)
+
+
+def xray(**state) -> TransformerXray:
+    return TransformerXray(tiny_decoder(), **({"word": "facade"} | state))
+
+
 # One of each, as it starts. A new explorable is tested by adding it here.
 EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "CueMixer": CueMixer,
@@ -131,6 +146,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "HeadAblation": bench,
     "PermuteAndEncode": PermuteAndEncode,
     "TransformerTour": tour,
+    "TransformerXray": xray,
 }
 
 # What the book's theme gives to a page, light and dark.

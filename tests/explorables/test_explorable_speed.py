@@ -15,7 +15,8 @@ def test_bytes(name):
     figure = CASES[name]()
     drawing, data = sizes(figure)
     assert drawing <= 30 * 1024
-    assert data <= 15 * 1024
+    # A whole network stands in the page, where others bring what theirs did.
+    assert data <= (15 if not figure.has_trait("network") else 110) * 1024
 
 
 @pytest.mark.slow
