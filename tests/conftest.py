@@ -1,4 +1,4 @@
-"""What several tests share: the browser."""
+"""What several tests share: the browser, and a single thread."""
 
 import os
 import shutil
@@ -35,3 +35,14 @@ def chromium() -> Iterator:
         )
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Compute in one thread: small tensors are slower in two, much slower on a busy machine."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)

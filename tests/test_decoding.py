@@ -27,18 +27,11 @@ from d2lattn.seq2seq import (
 )
 from d2lattn.training import shift_right
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 VOCAB = 9
 RANDOM_MODELS = settings(deadline=None, max_examples=25, derandomize=True)
 decoders = st.sampled_from([Seq2SeqDecoder, Seq2SeqAttentionDecoder])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Tensors this small are slower in two threads, and much slower on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def build(decoder, seed):

@@ -21,17 +21,10 @@ from d2lattn.seq2seq import (
 )
 from d2lattn.training import masked_loss, shift_right
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 NOTES = Path(__file__).resolve().parents[2] / "shared" / "notes"
 SOURCE_VOCAB, TARGET_VOCAB = 11, 13
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Tensors this small are slower in two threads, and much slower on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def build(decoder=Seq2SeqAttentionDecoder, *, bidirectional=False, num_layers=1, seed=0):

@@ -23,16 +23,9 @@ from d2lattn.training import (
     translation_loss,
 )
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 VOCAB = 12
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Tensors this small are slower in two threads, and much slower on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def reversals(num_pairs, batch_size=64, generator=None, longest=6):

@@ -27,21 +27,14 @@ import d2lattn as d2l
 from d2lattn.corpus import Batch
 from d2lattn.transformer import ROOM, BlockState, TransformerState
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 DRAWN = settings(deadline=None, max_examples=20, derandomize=True)
 SOURCE_VOCAB, TARGET_VOCAB, WIDTH = 11, 13, 8
 LENS = torch.tensor([5, 2, 3])  # of three sources of five tokens
 ORDERS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
 BIASES = pytest.mark.parametrize("bias", [False, True], ids=["plain", "bias"])
 FLOATS = pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Tensors this small are slower in two threads, and much slower on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(autouse=True)
@@ -130,17 +123,25 @@ def compare(ours, twin, named, run_ours, run_twin, inputs, seen, **tolerances):
     compare_gradients(twin, named(ours, gradient), **tolerances)
 
 
-def encoder_blocks(problem, dtype, **tolerances):
+def blocks_of(problem, kind, twin_kind, dtype):
+    """Ours and PyTorch's of the same sizes, with lengths, and random inputs to draw on."""
     torch.manual_seed(problem["seed"])
-    width, order = problem["num_heads"] * problem["head_dim"], problem["norm_first"]
-    sizes = width, 7, problem["num_heads"]
-    ours = shake(d2l.EncoderBlock(*sizes, norm_first=order, bias=problem["bias"]).to(dtype))
-    twin = nn.TransformerEncoderLayer(
-        width, problem["num_heads"], 7, 0, batch_first=True, norm_first=order
-    ).to(dtype)
+    num_heads, norm_first = problem["num_heads"], problem["norm_first"]
+    width = num_heads * problem["head_dim"]
+    ours = kind(width, 7, num_heads, norm_first=norm_first, bias=problem["bias"])
+    twin = twin_kind(width, num_heads, 7, 0, batch_first=True, norm_first=norm_first)
     lens = drawn_lens(problem)
-    hides = hidden(lens, problem["source"])
-    X = torch.randn(problem["batch"], problem["source"], width, dtype=dtype)
+    memory, X = (
+        torch.randn(problem["batch"], problem[side], width, dtype=dtype)
+        for side in ("source", "target")
+    )
+    return shake(ours.to(dtype)), twin.to(dtype), lens, hidden(lens, problem["source"]), memory, X
+
+
+def encoder_blocks(problem, dtype, **tolerances):
+    ours, twin, lens, hides, X, _ = blocks_of(
+        problem, d2l.EncoderBlock, nn.TransformerEncoderLayer, dtype
+    )
     compare(
         ours,
         twin,
@@ -154,27 +155,17 @@ def encoder_blocks(problem, dtype, **tolerances):
 
 
 def decoder_blocks(problem, dtype, **tolerances):
-    torch.manual_seed(problem["seed"])
-    width, order = problem["num_heads"] * problem["head_dim"], problem["norm_first"]
-    sizes = width, 7, problem["num_heads"]
-    ours = shake(d2l.DecoderBlock(*sizes, norm_first=order, bias=problem["bias"]).to(dtype))
-    twin = nn.TransformerDecoderLayer(
-        width, problem["num_heads"], 7, 0, batch_first=True, norm_first=order
-    ).to(dtype)
-    lens = drawn_lens(problem)
+    ours, twin, lens, hides, memory, X = blocks_of(
+        problem, d2l.DecoderBlock, nn.TransformerDecoderLayer, dtype
+    )
     causal = nn.Transformer.generate_square_subsequent_mask(problem["target"], dtype=dtype)
     compare(
         ours,
         twin,
         decoder_block_as_pytorchs,
         lambda X, memory: ours(X, ours.init_state(memory, lens))[0],
-        lambda X, memory: twin(
-            X, memory, causal, memory_key_padding_mask=hidden(lens, problem["source"])
-        ),
-        [
-            torch.randn(problem["batch"], problem[side], width, dtype=dtype)
-            for side in ("target", "source")
-        ],
+        lambda X, memory: twin(X, memory, causal, memory_key_padding_mask=hides),
+        [X, memory],
         slice(None),
         **tolerances,
     )
