@@ -164,8 +164,8 @@ def translators(options: argparse.Namespace) -> Iterator[str]:
         f"{', '.join(map(str, options.seeds))}. Each figure is the mean over the seeds, with the "
         f"least and the most; {len(corpus.test):,} pairs are held out, and as many of *unseen*, "
         "which joins constructions that training shows apart, and of *long*, whose sentences are "
-        "longer than any in training. Translations are greedy. Seconds are the processor's, on "
-        "which other programmes of the machine have little effect."
+        "longer than any in training. Translations are greedy. Seconds are the processor's, which "
+        "a busy machine lengthens less than those by the clock."
     )
     yield ""
     gru = f"GRUs of {NUM_HIDDENS} units, embeddings of {EMBED_SIZE}"
