@@ -19,6 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from d2lattn import TransformerDecoder
 from d2lattn.explorables import (
     AlignmentJudge,
     CueMixer,
@@ -30,6 +33,7 @@ from d2lattn.explorables import (
     SaturationLab,
     Storyboard,
     TransformerTour,
+    TransformerXray,
 )
 
 PAGE = Path(__file__).parents[1] / "reference" / "benchmarks" / "explorables.md"
@@ -110,6 +114,13 @@ def sixteen_tokens() -> TransformerTour:
     return TransformerTour(words, words, looks=rows)
 
 
+def seven_letters() -> TransformerXray:
+    """Give the X-ray the longest word and as many weights as it takes, drawn anew."""
+    torch.manual_seed(0)
+    decoder = TransformerDecoder(10, 32, 80, 2, 2, cross_attention=False)
+    return TransformerXray(decoder, word="cabbage")
+
+
 CASES: dict[str, Callable[[], Explorable]] = {
     "CueMixer, 5 items": CueMixer,
     "NadarayaWatsonBench, 12 points": NadarayaWatsonBench,
@@ -125,6 +136,7 @@ CASES: dict[str, Callable[[], Explorable]] = {
     "PermuteAndEncode, 8 words": eight_words,
     "PermuteAndEncode, waves": lambda: PermuteAndEncode(view="waves"),
     "TransformerTour, 16 tokens": sixteen_tokens,
+    "TransformerXray, 7 letters": seven_letters,
 }
 
 # One move. Two requests around the figure's own: the first marks the start of the frame, the second

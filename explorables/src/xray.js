@@ -4,6 +4,7 @@ import {
   begin,
   bind,
   check,
+  choice,
   clamp,
   columns,
   fixed,
@@ -78,13 +79,13 @@ function render({ model, el }) {
     return select;
   });
   const [low, high] = model.get("lengths");
-  const length = slider({
-    ...{ label: `Letters (it learned ${low} to ${high})`, min: SHORTEST, max: LONGEST, step: 1 },
-    value: model.get("word").length,
-    text: (x) => String(Math.round(x)),
-    oninput(x) {
+  const sizes = linspace(SHORTEST, LONGEST, LONGEST - SHORTEST + 1);
+  const length = choice({
+    label: `Letters (it learned ${low} to ${high})`,
+    options: sizes.map(String),
+    onchange(i) {
       const word = model.get("word") + kept.slice(model.get("word").length);
-      retype(word.padEnd(LONGEST, letters).slice(0, Math.round(x)));
+      retype(word.padEnd(LONGEST, letters).slice(0, sizes[i]));
     },
   });
   const boxes = Object.entries(SWITCHES).map(([name, label]) => ({
@@ -92,7 +93,7 @@ function render({ model, el }) {
     ...check({ label, onchange: (on) => update(model, { [name]: on }) }),
   }));
   const right = h("data", { "data-name": "right" });
-  const told = h("span");
+  const [told, later] = [h("span"), h("span")];
   const lens = heatmap({
     label: "What it would write next, read off after each layer, with its probability",
     rows: ["embedding", ...linspace(1, net.layers, net.layers).map((i) => `layer ${i}`)],
@@ -106,7 +107,7 @@ function render({ model, el }) {
   const title = h("div", { class: "d2lx-head" });
   const map = heatmap({
     label: "Weights of the head shown, in each row of one place",
-    ...{ rows: ["a"], columns: ["a"], rowTitle: "at", columnTitle: "looks at" },
+    ...{ rows: ["a"], columns: ["a"], rowTitle: "at", columnTitle: "looks at", maxCell: 32 },
   });
   const place = slider({
     ...{ label: "Place", min: 1, max: 2 * LONGEST + 1, step: 1, value: 1 },
@@ -115,7 +116,7 @@ function render({ model, el }) {
   });
   const heads = headButtons(net.layers, net.heads, (layer, head) => update(model, { layer, head }));
   const predict = predictFirst({
-    question: "The framed row looks back. At which place does this head look most?",
+    question: "From the place chosen above, at which place does this head look most?",
     ...{ label: "Your guess: place", min: 1, max: 2 * LONGEST + 1, step: 1, digits: 0 },
     answer: () => 1 + largest(seen.weights[model.get("layer")][model.get("head")][at()]),
     covered: [map.el, heads.el],
@@ -136,7 +137,7 @@ function render({ model, el }) {
       result: [
         h("div", { class: "d2lx-head" }, "What it would write next"),
         lens.el,
-        h("p", { class: "d2lx-formula" }, told, right, " tokens are right."),
+        h("p", { class: "d2lx-formula" }, told, right, " tokens are right.", later),
       ],
       controls: [...boxes.map((box) => box.el), h("p", { class: "d2lx-note" }, here, leaked, ".")],
     }),
@@ -178,7 +179,7 @@ function render({ model, el }) {
       select.hidden = i >= n;
       if (i < n) select.selectedIndex = letters.indexOf(word[i]);
     });
-    length.set(n);
+    length.set(n - SHORTEST);
     for (const box of boxes) box.set(switches[box.name]);
     for (const range of [place.range, predict.range]) range(1, seen.read.length);
     heads.set(seen.weights, seen.shares);
@@ -187,6 +188,11 @@ function render({ model, el }) {
       : `It reads ${quote(word)} and writes ${quote(spell(seen.written))}: `;
     show(right, seen.right, 0);
     right.append(` of ${n + 1}`);
+    // It writes when nothing later is there; what is shown above is said once all is.
+    later.textContent =
+      switches.forced || String(seen.says) === String(seen.written)
+        ? ""
+        : ` Once all of that stands there, it says ${quote(spell(seen.says))}.`;
   }
   function draw() {
     const { layer, head, position: _, ...state } = read();
@@ -235,7 +241,7 @@ function render({ model, el }) {
     const most = largest(seen.weights[layer][head][t]);
     announce(
       el,
-      `${told.textContent}${seen.right} of ${n + 1} right. At ${spot}: ${tokens[largest(last)]} next, ${fixed(Math.max(...last))}. ${title.textContent} looks most at place ${most + 1}, ${names[most]}`,
+      `${told.textContent}${seen.right} of ${n + 1} right.${later.textContent} At ${spot}: ${tokens[largest(last)]} next, ${fixed(Math.max(...last))}. ${title.textContent} looks most at place ${most + 1}, ${names[most]}`,
     );
   }
   const live = bind(model, MOVED, draw);

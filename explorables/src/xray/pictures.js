@@ -91,7 +91,7 @@ export function stream(names) {
     const most = Math.max(...found.flat());
     found.forEach((pair, i) => {
       rows[i].cells.forEach(({ data, fill }, k) => {
-        show(data, pair[k]);
+        if (data.value !== String(pair[k])) show(data, pair[k]);
         fill.style.width = `${(100 * pair[k]) / most}%`;
       });
     });
