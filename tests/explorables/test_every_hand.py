@@ -75,6 +75,7 @@ def test_a_key_press_is_announced_once_and_a_page_that_opens_is_silent(visit):
     page.evaluate(WATCH)
     page.wait_for_timeout(700)
     assert page.evaluate("spoken") == []
+    page.clock.install()  # the pauses below are then the page's alone
     figures = page.locator(".d2lx > .d2lx").all()
     for figure in figures:
         stops = [
@@ -83,10 +84,10 @@ def test_a_key_press_is_announced_once_and_a_page_that_opens_is_silent(visit):
         ]
         for stop in stops:
             stop.focus()
-            page.wait_for_timeout(600)
+            page.clock.run_for(600)
             page.evaluate("spoken.length = 0")
             stop.press("ArrowRight")
-            page.wait_for_timeout(700)
+            page.clock.run_for(700)
             said = page.evaluate("spoken")
             assert len(said) == 1, (stop.get_attribute("aria-label"), said)
 
