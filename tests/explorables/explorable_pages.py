@@ -86,6 +86,11 @@ def sizes(figure: Explorable) -> tuple[int, int]:
     return len(figure.to_html().encode()) - data, data
 
 
+def most_data(figure: Explorable) -> int:
+    """How many bytes that may be: where a whole network stands in the page, its 20,000 weights."""
+    return (110 if figure.has_trait("network") else 15) * 1024
+
+
 def bench(**state) -> HeadAblation:
     """Four heads: the first two do the same work, the third is sharp and idle, the fourth blurred.
 

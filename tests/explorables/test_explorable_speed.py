@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from explorable_pages import sizes
+from explorable_pages import most_data, sizes
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from explorables import CASES, paint_times, percentile_95
@@ -15,8 +15,7 @@ def test_bytes(name):
     figure = CASES[name]()
     drawing, data = sizes(figure)
     assert drawing <= 30 * 1024
-    # A whole network stands in the page, where others bring what theirs did.
-    assert data <= (15 if not figure.has_trait("network") else 110) * 1024
+    assert data <= most_data(figure)
 
 
 @pytest.mark.slow
