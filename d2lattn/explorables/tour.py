@@ -6,11 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-
 from d2lattn.explorables.base import Explorable, clip, paragraph, table
-from d2lattn.explorables.traits import Numbers, UnusableValue, Whole, one_number, same_length, words
+from d2lattn.explorables.traits import (
+    Numbers,
+    UnusableValue,
+    Whole,
+    one_number,
+    plain,
+    same_length,
+    words,
+)
 
 MOST = 16  # words of a sentence, for which a phone has room
 LIKELY = 5
@@ -464,7 +469,7 @@ def _length(value: Any) -> list[Any]:
 def _look(value: Any) -> list[Any]:
     label, names, weights = value
     names = words("names of a look", names)
-    found = [round(one_number("weight", x), 4) for x in torch.as_tensor(weights).tolist()]
+    found = [round(one_number("weight", x), 4) for x in plain(weights)]
     same_length(names=names, weights=found)
     return [str(label), names, found]
 
@@ -474,16 +479,16 @@ CHECKS = {"link": _link, "length": _length, "look": _look}
 
 def _run(
     model: Any, source: Any, target: Any, source_vocab: Any, target_vocab: Any, layer: int
-) -> tuple[dict[str, Tensor], Tensor]:
+) -> tuple[dict[str, Any], Any]:
     """What each stop gives, (1, S, D) or (1, T, D) by its name, and the scores (1, T, V)."""
     encoder, decoder = model.encoder, model.decoder
     if encoder.blks[0].addnorm1.norm_first:
         raise UnusableValue("the model norms first; the drawing shows the norm after each sum")
-    inside: dict[str, Tensor] = {}
+    inside: dict[str, Any] = {}
     hooks = []
 
-    def watch(module: nn.Module, before: str, after: str) -> None:
-        def keep(_module: Any, given: tuple[Tensor, ...], result: Tensor) -> None:
+    def watch(module: Any, before: str, after: str) -> None:
+        def keep(_module: Any, given: tuple[Any, ...], result: Any) -> None:
             inside.update({before: given[-1], after: result})
 
         hooks.append(module.register_forward_hook(keep))
@@ -506,14 +511,15 @@ def _run(
     watch(right.addnorm2, "ask the source", "add source")
     watch(right.addnorm3, "decoder network", "decoded")
     training = model.training
-    X = torch.tensor([source_vocab.encode(source)])  # (1, S)
-    Y = torch.tensor([target_vocab.encode(["<bos>", *target[:-1]])])  # (1, T)
+    # Explorables load no PyTorch of their own: the model brings it.
+    numbers = decoder.dense.weight.detach()
+    X = numbers.new_tensor([source_vocab.encode(source)]).long()  # (1, S)
+    Y = numbers.new_tensor([target_vocab.encode(["<bos>", *target[:-1]])]).long()  # (1, T)
     try:
         model.eval()
-        with torch.no_grad():
-            scores, _ = model(X, Y)
+        scores, _ = model(X, Y)
     finally:
         model.train(training)
         for hook in hooks:
             hook.remove()
-    return inside, scores
+    return {name: found.detach() for name, found in inside.items()}, scores.detach()
