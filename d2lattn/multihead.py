@@ -6,7 +6,6 @@ The heads are an axis of the tensors, so all of them are computed at once.
 from torch import Tensor, nn
 
 from d2lattn.checks import check_floats, check_sizes, wrong
-from d2lattn.masks import length_mask
 from d2lattn.scoring import AdditiveAttention, DotProductAttention
 
 
@@ -162,25 +161,24 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
-        """Check, project and attend."""
+        """Check, project, split, attend, join and project."""
         check_floats(module=self.W_q.weight, queries=queries, keys=keys, values=values)
         self._check_shapes(queries, keys, values)
-        mask = None
-        if valid_lens is not None:
-            scores = (queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1])
-            mask = length_mask(valid_lens, scores)  # (B, 1, 1, K) or (B, 1, Q, K)
-        return self.attend(queries, *self.project(keys, values), mask)
+        q = split_heads(self.W_q(queries), self.num_heads)  # (B, Q, D) -> (B, H, Q, D / H)
+        k, v = self.project(keys, values)  # (B, K, D) -> (B, H, K, D / H) each
+        heads = self.attention(q, k, v, valid_lens)  # (B, H, Q, D / H)
+        return self.W_o(join_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
 
     def project(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Give each head its keys and values, the same for every query, (B, H, K, D / H) each."""
         k = split_heads(self.W_k(keys), self.num_heads)  # (B, K, D) -> (B, H, K, D / H)
         v = split_heads(self.W_v(values), self.num_heads)  # (B, K, D) -> (B, H, K, D / H)
-        return self.attention.project_keys(k), v
+        return k, v
 
     def attend(self, queries: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Project the queries, attend to keys and values that `project` gave, join and project."""
+        """Do the rest of `forward` with keys and values that `project` gave."""
         q = split_heads(self.W_q(queries), self.num_heads)  # (B, Q, D) -> (B, H, Q, D / H)
-        heads = self.attention.attend(q, k, v, mask)  # (B, H, Q, D / H)
+        heads = self.attention.attend(q, self.attention.project_keys(k), v, mask)
         return self.W_o(join_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
 
     def _check_shapes(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:

@@ -468,11 +468,18 @@ def test_a_call_that_fails_leaves_the_weights_of_the_last(which, monkeypatch):
     assert torch.equal(attention.attention_weights, before)
 
 
-@pytest.mark.parametrize("heads", [(), (3,)])
-def test_lengths_for_each_query_are_kept_as_lengths(heads):
-    attention = d2l.DotProductAttention(0)
-    q = torch.randn(1, *heads, 71, 4)
-    attention(q, q, q, torch.arange(1, 72).unsqueeze(0))
+@pytest.mark.parametrize(
+    ("attention", "shape"),
+    [
+        (d2l.DotProductAttention(0), (1, 71, 4)),
+        (d2l.DotProductAttention(0), (1, 3, 71, 4)),
+        (d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0), (1, 71, 4)),
+    ],
+)
+def test_lengths_for_each_query_are_kept_as_lengths(attention, shape):
+    q = torch.randn(shape)
+    with torch.no_grad():
+        attention(q, q, q, torch.arange(1, 72).unsqueeze(0))
     gc.collect()
     masks = [
         each
