@@ -1,0 +1,85 @@
+"""The Transformer's benchmark: what its stored pages promise, and that they can be written."""
+
+import importlib.util
+import re
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPT = ROOT / "benchmarks" / "transformer.py"
+PAGES = ROOT / "reference" / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    sys.path.insert(0, str(SCRIPT.parent))  # it imports its neighbours
+    spec = importlib.util.spec_from_file_location("transformer_benchmark", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    threads, path = torch.get_num_threads(), list(sys.path)
+    spec.loader.exec_module(module)
+    torch.set_num_threads(1)
+    yield module
+    torch.set_num_threads(threads)
+    sys.path[:] = [place for place in path if place != str(SCRIPT.parent)]
+    del sys.modules[spec.name]
+
+
+def shape(lines):
+    """The tables' heads and the names of their rows: what does not change from run to run."""
+    return [line.split("|")[1:2] for line in lines if line.startswith("|")]
+
+
+def stored(name):
+    return (PAGES / name).read_text(encoding="utf-8").splitlines()
+
+
+def cells(name, start):
+    """Every row that starts so, cell by cell."""
+    return [line.split("|")[1:-1] for line in stored(name) if line.startswith(f"| {start}")]
+
+
+def test_the_page_of_the_translators_can_be_written(benchmark):
+    options = {"seeds": [0], "pairs": 200, "held_out": 30, "epochs": 1}
+    options = Namespace(**options, encoder_dropout=0.0, min_freq=1)
+    lines = list(benchmark.translators(options))
+    assert shape(lines) == shape(stored("transformer.md"))
+    assert "nan" not in "\n".join(lines)
+
+
+def test_the_transformer_reaches_98_on_every_seed():
+    mean_and_range = cells("transformer.md", "Transformer |")[0][1]
+    assert float(re.search(r"\((.+)–", mean_and_range)[1]) >= 98
+
+
+def test_both_decoders_write_the_same(benchmark, monkeypatch):
+    sizes = {"num_hiddens": 16, "ffn_num_hiddens": 32, "num_heads": 2, "num_layers": 2}
+    monkeypatch.setattr(benchmark, "DECODER", sizes)
+    monkeypatch.setattr(benchmark, "STEPS", (2, 4))
+    lines = list(benchmark.decoding(Namespace(batch_size=2, rounds=1)))
+    assert "nan" not in "\n".join(lines)
+    for ways in zip(*(way(5) for way in benchmark.decoders(batch_size=3)), strict=True):
+        torch.testing.assert_close(*ways, rtol=0, atol=1e-5)
+
+
+def test_decoding_grows_with_length_and_the_cache_pays():
+    page = "transformer-decoding.md"
+    (_, fewest, *_), (_, most, *_) = cells(page, "64 |")[0], cells(page, "512 |")[0]
+    assert float(most) <= 9 * float(fewest)
+    assert float(cells(page, "256 |")[0][-1]) >= 8
+
+
+def test_both_encoders_are_measured(benchmark, monkeypatch):
+    monkeypatch.setattr(benchmark, "ENCODERS", [(2, 6, 16, 32, 2)])
+    lines = list(benchmark.encoding(Namespace(seconds=0.01)))
+    assert sum(line.startswith("| 2 × 6 × 16") for line in lines) == 2
+
+
+def test_the_encoder_costs_what_pytorchs_does():
+    measured = [row for row in cells("transformer-encoder.md", "") if row[1].strip() == "no"]
+    assert len(measured) == 3
+    assert all(float(row[-1]) <= 1.05 for row in measured)
