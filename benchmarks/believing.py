@@ -56,7 +56,7 @@ def hide(translator: translation.Translator, pairs: Sequence[Pair]) -> Iterator[
         for step, row in enumerate(rows):
             if changed[step, 0] or ids[step] == vocab.unk:
                 continue
-            look = row.argmax().item()
+            look, second = row.topk(2).indices.tolist()
             own = {s for s, t in pair.possible if t == step}
             other = drawn.choice([state for state in range(len(row)) if state != look])
             without = changed[step, 1:-1]
@@ -64,6 +64,7 @@ def hide(translator: translation.Translator, pairs: Sequence[Pair]) -> Iterator[
                 "weight": row.max().item(),
                 "on gold": look in own,
                 "looked at": without[look].item(),
+                "second": without[second].item(),
                 "own": any(without[state].item() for state in own),
                 "random": without[other].item(),
                 "worst": logs[step, 1:-1].argmin().item() == look,
@@ -145,7 +146,9 @@ def own_corpus(options: argparse.Namespace) -> Iterator[str]:
             words = list(hide(translator, corpus.test[: options.sentences]))
             for where, hit in (("on gold", True), ("elsewhere", False)):
                 some = [word for word in words if word["on gold"] == hit]
-                shares = [share(some, key) for key in ("looked at", "own", "random", "worst")]
+                shares = [
+                    share(some, key) for key in ("looked at", "second", "own", "random", "worst")
+                ]
                 hidden[f"{kind}, {where}"].append([len(some), *shares])
             done = list(exchange(translator, corpus.test))
             turned = [share(done, name) for name in ("article", "noun")]
@@ -159,11 +162,13 @@ def own_corpus(options: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield (
         f"**Hidden in turn**, in {options.sentences} test sentences: percent of the right words "
-        "that change, and for which hiding the state looked at cost the most probability."
+        "that change without the state looked at, that of the second largest weight, that of the "
+        "word translated or one at random; and for which the first cost the most probability."
     )
     yield ""
-    columns = "words", "without the state looked at", "without its own", "without a random one"
-    yield from table("largest weight", (*columns, "looked at cost most"), hidden)
+    columns = "words", "without the state looked at", "without the second", "without its own"
+    more = "without a random one", "looked at cost most"
+    yield from table("largest weight", (*columns, *more), hidden)
     yield "**Exchanged**: percent of *la* that become *le*."
     yield ""
     yield from table("model", ("sentences", "state at *the*", "state at the noun"), exchanged)
@@ -180,7 +185,7 @@ def real_sentences(options: argparse.Namespace) -> Iterator[str]:
             words = list(hide(translator, test))
             for low, high in pairwise(BOUNDS):
                 some = [word for word in words if low <= word["weight"] < high]
-                keys = "looked at", "random", "worst", "guess"
+                keys = "looked at", "second", "random", "worst", "guess"
                 rows[f"{kind}, {low} to {min(high, 1.0)}"].append(
                     [len(some), *(share(some, key) for key in keys)]
                 )
@@ -189,8 +194,9 @@ def real_sentences(options: argparse.Namespace) -> Iterator[str]:
         "held-out translations that the model gets right, by their largest weight."
     )
     yield ""
-    columns = "words", "without the state looked at", "without a random one"
-    yield from table("largest weight", (*columns, "looked at cost most", "a guess would"), rows)
+    columns = "words", "without the state looked at", "without the second"
+    more = "without a random one", "looked at cost most", "a guess would"
+    yield from table("largest weight", (*columns, *more), rows)
 
 
 def page(options: argparse.Namespace) -> Iterator[str]:
