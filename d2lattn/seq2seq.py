@@ -44,7 +44,10 @@ class AttentionDecoder(Decoder):
 
     @property
     def attention_weights(self) -> Tensor:
-        """Weights of the last forward pass, (B, T, S): rows are target steps, columns source."""
+        """Weights of the last forward pass, (B, ..., T, S): rows are target steps, columns source.
+
+        Where there are several, layers and heads stand between.
+        """
         raise NotImplementedError
 
 

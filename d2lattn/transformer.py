@@ -211,13 +211,15 @@ class BlockState(NamedTuple):
     past: KeysValues | None  # of the steps so far, (B, H, T, D / H) each
     source: KeysValues | None  # of the encoder's outputs, (B, H, S, D / H) each
     source_mask: Tensor | None  # true where the source is no padding, (B, 1, 1, S)
-    room: list[Tensor] | None = None  # for more steps, until a state that follows takes it
+    # Memory that goes on behind the past, and how much of it is used; the first state that follows
+    # takes it out of the list.
+    room: list[tuple[Tensor, int]] | None = None
 
     def select(self, rows: Tensor) -> "BlockState":
         """Make the state of the batch that holds these `rows`, shape (B',)."""
-        past, source = (kept and (kept[0][rows], kept[1][rows]) for kept in self[:2])
         mask = self.source_mask
-        return BlockState(past, source, None if mask is None else mask[rows])
+        mask = None if mask is None else mask[rows]
+        return BlockState(_select(self.past, rows), _select(self.source, rows), mask)
 
 
 class DecoderBlock(nn.Module):
@@ -286,6 +288,9 @@ class DecoderBlock(nn.Module):
     def forward(self, X: Tensor, state: BlockState) -> tuple[Tensor, BlockState]:
         """Take what stands at the next T steps, (B, T, D); give what stands there afterwards."""
         _check_positions("X", X, self.attention1)
+        if (self.attention2 is None) != (state.source is None):
+            needs = "keys and values as init_state gives them, or None without cross_attention"
+            raise wrong(TypeError, "state.source", state.source, needs)
         kept = state.source or state.past
         if kept and len(kept[0]) != len(X):
             raise wrong(ValueError, "X", X, f"{len(kept[0])} sequences, as many as the state has")
@@ -294,10 +299,7 @@ class DecoderBlock(nn.Module):
         # A single step is the last one, and may see all.
         mask = causal_mask(X.shape[1], past[0].shape[2], X.device) if X.shape[1] > 1 else None
         X = self.addnorm1(X, self.attention1.attend(Z, *past, mask))  # (B, T, D)
-        if self.attention2 is not None:
-            if state.source is None:
-                needs = "keys and values of a source, as init_state gives them"
-                raise wrong(TypeError, "state.source", state.source, needs)
+        if self.attention2 is not None and state.source is not None:
             Z = self.addnorm2.enter(X)  # (B, T, D)
             X = self.addnorm2(X, self.attention2.attend(Z, *state.source, state.source_mask))
         X = self.addnorm3(X, self.ffn(self.addnorm3.enter(X)))  # (B, T, D)
@@ -393,6 +395,9 @@ class TransformerDecoder(AttentionDecoder):
     def forward(self, X: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """Predict the token after each of the next tokens, X (B, T): scores (B, T, V)."""
         position, before = state
+        if len(before) != len(self.blks):
+            needs = f"to be {len(self.blks)}, one for each block of this decoder"
+            raise wrong(ValueError, "the number of block states", len(before), needs)
         Y = self.pos_encoding(_embed(self.embedding, X), position)  # (B, T) -> (B, T, D)
         after = []
         block: Any
@@ -449,30 +454,38 @@ def _embed(embedding: nn.Embedding, X: Tensor) -> Tensor:
     return embed_tokens(embedding, X) * math.sqrt(embedding.embedding_dim)  # (B, T) -> (B, T, D)
 
 
-def _append(state: BlockState, new: KeysValues) -> tuple[KeysValues, list[Tensor]]:
+def _append(state: BlockState, new: KeysValues) -> tuple[KeysValues, list[tuple[Tensor, int]]]:
     """Put new keys and values behind those of the past, and give the room that is left.
 
     A step that copied its past would cost more the longer that is. So what is written has room
     behind it, which goes to the first state that follows; another one copies, and no state that
     somebody still holds is changed. While gradients are recorded, nothing is written in place.
     """
-    if state.past is None:
+    past = state.past
+    if past is None:
         return new, []
     if torch.is_grad_enabled():
-        old_keys, old_values = state.past
-        return (torch.cat((old_keys, new[0]), dim=2), torch.cat((old_values, new[1]), dim=2)), []
-    start = state.past[0].shape[2]  # P
+        return (torch.cat((past[0], new[0]), dim=2), torch.cat((past[1], new[1]), dim=2)), []
+    start = past[0].shape[2]  # P
     end = start + new[0].shape[2]  # P + T
-    room = state.room.pop() if state.room else None  # (2, B, H, C, D / H)
-    # PyTorch lets nobody write outside inference mode what was made in it.
-    fits = room is not None and room.is_inference() == torch.is_inference_mode_enabled()
-    if room is None or not fits or room.shape[3] < end:
+    memory, used = state.room.pop() if state.room else (None, 0)  # (2, B, H, C, D / H)
+    if (
+        memory is None
+        or memory.shape[3] < end
+        or (used, memory.data_ptr()) != (start, past[0].data_ptr())  # another past was put in place
+        # PyTorch lets nobody write outside inference mode what was made in it.
+        or memory.is_inference() != torch.is_inference_mode_enabled()
+    ):
         batch, heads, _, width = new[0].shape
-        room = new[0].new_empty(2, batch, heads, end + ROOM, width)
-        room[0, :, :, :start], room[1, :, :, :start] = state.past
-    room[0, :, :, start:end], room[1, :, :, start:end] = new
-    keys, values = room[:, :, :, :end]  # (B, H, P + T, D / H) each
-    return (keys, values), [room]
+        memory = new[0].new_empty(2, batch, heads, end + ROOM, width)
+        memory[0, :, :, :start], memory[1, :, :, :start] = past
+    memory[0, :, :, start:end], memory[1, :, :, start:end] = new
+    keys, values = memory[:, :, :, :end]  # (B, H, P + T, D / H) each
+    return (keys, values), [(memory, end)]
+
+
+def _select(kept: KeysValues | None, rows: Tensor) -> KeysValues | None:
+    return None if kept is None else (kept[0][rows], kept[1][rows])
 
 
 def _check_positions(name: str, found: Tensor, attention: MultiHeadAttention) -> None:

@@ -386,6 +386,33 @@ def test_steps_that_are_kept_stay_where_they_are(mode):
     assert 1 <= moves <= 3
 
 
+def test_a_past_that_somebody_puts_in_place_is_the_past():
+    """Taken back by a step, it leaves the longer state as it is; exchanged, it is what counts."""
+    decoder = language_model().eval()
+    first, second, third, fourth = tokens(2, 4).split(1, dim=1)
+    with torch.no_grad():
+        _, one = decoder(first, decoder.init_state())
+        _, two = decoder(second, one)
+        _, three = decoder(third, two)
+        before = [kept.clone() for kept in tensors_of(three)]
+        back = [
+            block._replace(past=tuple(kept[:, :, :2] for kept in block.past))
+            for block in three.blocks
+        ]
+        again, _ = decoder(fourth, three._replace(position=2, blocks=tuple(back)))
+        assert all(map(torch.equal, tensors_of(three), before))
+        expected, _ = decoder(torch.cat((first, second, fourth), dim=1), decoder.init_state())
+        close(again, expected[:, 2:])
+        _, three = decoder(third, two)  # with room again
+        halved = [
+            block._replace(past=tuple(kept / 2 for kept in block.past)) for block in three.blocks
+        ]
+        found, _ = decoder(fourth, three._replace(blocks=tuple(halved)))
+        bare = [block._replace(room=None) for block in halved]
+        expected, _ = decoder(fourth, three._replace(blocks=tuple(bare)))
+        close(found, expected)
+
+
 def test_a_state_may_leave_its_mode():
     """What inference mode wrote may be gone on from without it."""
     decoder = language_model().eval()
@@ -1149,10 +1176,14 @@ def test_a_state_of_another_batch_is_told_so(alone):
 
 def test_a_state_of_another_decoder_is_refused():
     with_source, alone = build().decoder, language_model()
-    message = "^state.source has type NoneType; it needs keys and values of a source, as init_state"
-    with pytest.raises(TypeError, match=message):
-        with_source(tokens(2, 1), alone.init_state())
-    taller = build(num_layers=3).decoder
     state = with_source.init_state(torch.ones(2, 5, WIDTH))
-    with pytest.raises(ValueError, match="shorter"):
+    message = (
+        "^state.source has type {}; it needs keys and values as init_state gives them, or None"
+    )
+    with pytest.raises(TypeError, match=message.format("NoneType")):
+        with_source(tokens(2, 1), alone.init_state())
+    with pytest.raises(TypeError, match=message.format("tuple")):
+        alone(tokens(2, 1), state)
+    taller = build(num_layers=3).decoder
+    with pytest.raises(ValueError, match=r"^the number of block states is 2; it needs to be 3"):
         taller(tokens(2, 1), state)
