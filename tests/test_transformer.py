@@ -1187,3 +1187,14 @@ def test_a_state_of_another_decoder_is_refused():
     taller = build(num_layers=3).decoder
     with pytest.raises(ValueError, match=r"^the number of block states is 2; it needs to be 3"):
         taller(tokens(2, 1), state)
+
+
+@pytest.mark.parametrize("kind", [d2l.EncoderBlock, d2l.DecoderBlock])
+def test_a_block_by_itself_is_the_paper_s_unless_asked(kind):
+    """Post-norm, and no biases in attention: what the stacks hand on, the block has by default."""
+    block = kind(8, 16, 2)
+    norms = [part for part in block.modules() if isinstance(part, d2l.AddNorm)]
+    assert not any(norm.norm_first for norm in norms)
+    attentions = [part for part in block.modules() if isinstance(part, d2l.MultiHeadAttention)]
+    assert all(attention.W_q.bias is None for attention in attentions)
+    assert len(norms) == len(attentions) + 1
