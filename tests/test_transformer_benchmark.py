@@ -43,6 +43,7 @@ def cells(name, start):
     return [line.split("|")[1:-1] for line in stored(name) if line.startswith(f"| {start}")]
 
 
+@pytest.mark.slow
 def test_the_page_of_the_translators_can_be_written(benchmark):
     options = {"seeds": [0], "pairs": 200, "held_out": 30, "epochs": 1}
     options = Namespace(**options, encoder_dropout=0.0, min_freq=1)
