@@ -69,7 +69,6 @@ def hide(translator: translation.Translator, pairs: Sequence[Pair]) -> Iterator[
                 "random": without[other].item(),
                 "worst": logs[step, 1:-1].argmin().item() == look,
                 "guess": 1 / len(row),
-                "all": changed[step, -1].item(),
             }
 
 
@@ -208,8 +207,8 @@ def page(options: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
-        f"1 thread. Command: `{command}`. A state is hidden, or exchanged, at one step; the words "
-        "before it are the true ones."
+        f"1 thread. Command: `{command}`. A state is hidden at one step, and exchanged at all of "
+        "them; the words that the decoder reads are the true ones."
     )
     yield ""
     yield from own_corpus(options)
