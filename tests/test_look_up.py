@@ -96,7 +96,9 @@ def test_a_query_is_near_its_own_key_in_the_other_language():
 def test_rates_are_chosen_and_reported_on_different_examples():
     validation, test = look_up.unseen("validation"), look_up.unseen("test")
     assert not torch.equal(validation.keys, test.keys)
-    run = look_up.best(look_up.scaled_dot, 32, rates=(1e-5, 0.01), num_steps=40)
+    # the search begins at 1e-4
+    rates = (0.01, 1e-3, 1e-4, 1e-5, 1e-6)
+    run = look_up.best(look_up.scaled_dot, 32, rates, num_steps=40)
     assert run.rate == 0.01
     assert run.test.shape == (3, 5)
     assert run.validation.shape == (5,)
