@@ -20,6 +20,8 @@ from d2lattn.corpus import Vocabulary, batches
 BATCH_SIZE, EMBED_SIZE, DROPOUT, DECAY_SHARE = 64, 64, 0.1, 0.6
 PLAIN, ATTENTION = "one vector", "attention"
 RUNS = (  # what the decoder gets, width, epochs
+    (PLAIN, 64, 2),
+    (PLAIN, 128, 2),
     (PLAIN, 64, 4),
     (PLAIN, 128, 4),
     (PLAIN, 256, 4),

@@ -1,5 +1,6 @@
 """Clauses and sentences: verbs, negation, pronouns that move, relatives, questions."""
 
+from functools import cache
 from typing import NamedTuple
 
 from d2lattn.corpus.lexicon import Adjective, Verb, lexicon, suits
@@ -88,18 +89,22 @@ def agreeing(participle: str, plural: bool, feminine: bool) -> str:
     return participle + ending + ("s" if plural and not (participle + ending).endswith("s") else "")
 
 
-def verbs_for(draft: Draft, subject: Phrase, tense: str, frames: tuple[str, ...]) -> list[Verb]:
+def verbs_for(subject: Phrase, tense: str, frames: tuple[str, ...]) -> list[Verb]:
     """List the verbs that may follow a subject in a tense."""
-    known_gender = subject.person == 3
+    return _verbs(subject.person == 3, "person" in subject.kinds, tense == "past", frames)
+
+
+@cache
+def _verbs(known_gender: bool, is_person: bool, past: bool, frames: tuple[str, ...]) -> list[Verb]:
     chosen = []
     for verb in lexicon().verbs:
         if verb.frame not in frames:
             continue
-        if tense == "past" and not verb.participle:
+        if past and not verb.participle:
             continue
-        if tense == "past" and verb.auxiliary == "être" and not known_gender:
+        if past and verb.auxiliary == "être" and not known_gender:
             continue  # English does not say whether I am he or she
-        if "person" not in subject.kinds and (
+        if not is_person and (
             verb.frame not in ("direct", "place", "none") or verb.kinds & {"thing", "text"}
         ):
             continue
@@ -131,7 +136,7 @@ def verbal(
         )
         draft.constructions.add("modal")
     target = gap or resumed
-    choices = verbs_for(draft, subject, tense, ("direct",) if target else frames)
+    choices = verbs_for(subject, tense, ("direct",) if target else frames)
     if target:
         choices = [verb for verb in choices if suits(target.kinds, verb.kinds)]
     verb = draft.pick(choices)
@@ -323,6 +328,16 @@ def adjunct(draft: Draft, tense: str) -> Phrase:
     return prepositional(draft, "behind", "derrière", place)
 
 
+@cache
+def adjectives_of(kinds: frozenset[str], known_gender: bool) -> list[Adjective]:
+    """List the adjectives that may be said of something of some kinds."""
+    return [
+        word
+        for word in lexicon().adjectives
+        if kinds and suits(kinds, word.kinds) and (known_gender or word.has_one_gender)
+    ]
+
+
 def copular(
     draft: Draft, subject: Phrase, tense: str, *, question: bool = False, bare: bool = False
 ) -> Predicate:
@@ -332,13 +347,7 @@ def copular(
     negated = not question and draft.chance(0.2)
     words = negation(draft, never=False) if negated else NO_NEGATION
     draft.constructions.add("being")
-    adjectives = [
-        word
-        for word in lexicon().adjectives
-        if subject.kinds
-        and suits(subject.kinds, word.kinds)
-        and (subject.person == 3 or word.has_one_gender)
-    ]
+    adjectives = adjectives_of(subject.kinds, subject.person == 3)
     if not adjectives or draft.chance(0.15):
         said = prepositional(draft, "in", "dans", noun_phrase(draft, PLACE))
     else:
@@ -487,7 +496,7 @@ def joined_clauses(draft: Draft) -> Phrase:
 def reported(draft: Draft) -> Phrase:
     """Say what somebody thinks, says or knows."""
     subject = subject_pronoun(draft) if draft.chance(0.5) else noun_phrase(draft, PERSON)
-    verb = draft.pick(verbs_for(draft, subject, "present", ("clause",)))
+    verb = draft.pick(verbs_for(subject, "present", ("clause",)))
     mark, that = draft.mark(), draft.mark()
     person = (subject.person, subject.plural)
     inner = joined_clauses(draft) if draft.extra(0.1) else clause(draft, any_tense(draft))

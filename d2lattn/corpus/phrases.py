@@ -123,7 +123,10 @@ def determiner(
 def agreeing_with(mark: int, words: list[Word]) -> list[Word]:
     """Note that a noun decides the form of its determiner or adjective: not of *très*, *de*."""
     fixed = ("très", "de", "beaucoup", "chaque", "deux", "trois")
-    return [word if word.text in fixed else word._replace(agrees=(mark,)) for word in words]
+    return [
+        word if word.text in fixed else Word(*word[:5], (mark,))  # `_replace` takes twice the time
+        for word in words
+    ]
 
 
 def negated_indefinite(draft: Draft, plural: bool) -> Phrase:
