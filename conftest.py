@@ -1,6 +1,7 @@
 """How tests share the processors: `pytest --numprocesses=auto` starts several workers."""
 
 import os
+import tempfile
 from typing import Any
 
 import pytest
@@ -9,6 +10,14 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # The workers fill the processors; threads of PyTorch would only push one another aside.
     # Set before PyTorch is loaded, and inherited by the kernels of notebooks.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep trainings for this run alone: the notebooks share them, and none is an earlier one's."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="d2lattn-")
+        config.add_cleanup(folder.cleanup)
+        os.environ["D2LATTN_CACHE"] = folder.name
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -29,6 +29,7 @@ from typing import IO, Any
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from d2lattn.cache import cache_directory
 from d2lattn.checks import wrong
 from d2lattn.corpus.pairs import Pair
 
@@ -269,20 +270,6 @@ class _HttpsOnly(HTTPRedirectHandler):
         if not newurl.lower().startswith("https://"):
             raise DownloadError(f"the server redirects to {newurl}, which is not HTTPS. {BY_HAND}")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def cache_directory(cache: str | os.PathLike[str] | None = None) -> Path:
-    """Where downloads go: the argument, or ``D2LATTN_CACHE``, or the user's own cache.
-
-    >>> str(cache_directory("here"))
-    'here'
-    """
-    if cache is not None:
-        return Path(cache).expanduser()
-    chosen = os.environ.get("D2LATTN_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "d2lattn"
 
 
 def download_tatoeba(

@@ -1,0 +1,129 @@
+"""A training that is kept: taken up where nothing changed, and done again where anything did."""
+
+import pytest
+import torch
+from torch import nn
+
+from d2lattn import EncoderDecoder, Seq2SeqAttentionDecoder, Seq2SeqEncoder, once, train
+from d2lattn.corpus import Batch
+
+
+def build(seed=0, bridge=True, dropout=0.1):
+    torch.manual_seed(seed)
+    decoder = Seq2SeqAttentionDecoder(29, 8, 8, 1, dropout, bridge=bridge)
+    return EncoderDecoder(Seq2SeqEncoder(29, 8, 8, 1), decoder)
+
+
+def loader(generator, count=2):
+    """Batches of random sentences; what is learned from them does not matter."""
+    lengths = torch.tensor([4, 3])
+    for _ in range(count):
+        source, target = torch.randint(4, 29, (2, 2, 4), generator=generator)
+        yield Batch(source, lengths, target, lengths, ())
+
+
+def others(generator):
+    return loader(generator, count=3)
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("D2LATTN_CACHE", str(tmp_path))
+    return tmp_path / "trained"
+
+
+@pytest.fixture
+def trainings(monkeypatch):
+    """What was really trained, one entry a time."""
+    done = []
+
+    def counted(*arguments, **options):
+        done.append(options)
+        return train(*arguments, **options)
+
+    monkeypatch.setattr(once, "train", counted)
+    return done
+
+
+def test_the_second_time_gives_what_the_first_did(trainings):
+    plain, first, second = build(), build(), build()
+    expected = train(plain, loader, num_epochs=2, learning_rate=0.01)
+    before = torch.get_rng_state()
+    histories = [
+        once.train_once(model, loader, num_epochs=2, learning_rate=0.01)
+        for model in (first, second)
+    ]
+    assert len(trainings) == 1
+    assert torch.equal(torch.get_rng_state(), before)
+    assert histories[0] == histories[1]
+    assert histories[0].loss == expected.loss
+    for model in (first, second):
+        assert not any(part.training for part in model.modules())
+        for name, weight in plain.state_dict().items():
+            assert torch.equal(model.state_dict()[name], weight)
+
+
+@pytest.mark.parametrize(
+    ("model", "batches", "options"),
+    [
+        (build(seed=1), loader, {}),
+        (build(bridge=False), loader, {}),  # no weight and no printed line tells it
+        (build(dropout=0.2), loader, {}),
+        (build(), others, {}),
+        (build(), loader, {"num_epochs": 2}),
+        (build(), loader, {"learning_rate": 0.02}),
+        (build(), loader, {"seed": 1}),
+    ],
+)
+def test_whatever_is_new_is_trained(trainings, model, batches, options):
+    once.train_once(build(), loader, num_epochs=1)
+    once.train_once(model, batches, **({"num_epochs": 1} | options))
+    assert len(trainings) == 2
+
+
+def test_new_code_is_trained(trainings, monkeypatch):
+    once.train_once(build(), loader, num_epochs=1)
+    assert b"def train_once" in once._code()
+    monkeypatch.setattr(once, "_code", lambda: b"other code")
+    once.train_once(build(), loader, num_epochs=1)
+    monkeypatch.setattr(once.torch, "__version__", "99.0")
+    once.train_once(build(), loader, num_epochs=1)
+    assert len(trainings) == 3
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda b: b"", lambda b: b"no weights", lambda b: b[: len(b) // 2]]
+)
+def test_a_damaged_file_is_as_none(trainings, kept, damage):
+    once.train_once(build(), loader, num_epochs=1)
+    (path,) = kept.iterdir()
+    path.write_bytes(damage(path.read_bytes()))
+    once.train_once(build(), loader, num_epochs=1)
+    once.train_once(build(), loader, num_epochs=1)
+    assert len(trainings) == 2
+
+
+def test_where_nothing_can_be_kept_it_trains(trainings, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("D2LATTN_CACHE", str(tmp_path / "file"))
+    for _ in range(2):
+        assert once.train_once(build(), loader, num_epochs=1).loss
+    assert len(trainings) == 2
+
+
+def test_the_one_unused_for_longest_goes(trainings, kept, monkeypatch):
+    monkeypatch.setattr(once, "MOST", 2)
+    for seed in (0, 1, 0, 2, 0):  # at the third, 0 is used again: so 1 goes for 2
+        once.train_once(build(seed), loader, num_epochs=1)
+    assert len(trainings) == 3
+    assert len(list(kept.iterdir())) == 2
+
+
+def test_code_that_nobody_watches_is_refused():
+    class Mine(nn.Linear):
+        pass
+
+    with pytest.raises(TypeError, match="a module of the model"):
+        once.train_once(nn.Sequential(Mine(1, 1)), loader, num_epochs=1)
+    with pytest.raises(TypeError, match="num_epochs"):
+        once.train_once(build(), loader, num_epochs="1")
