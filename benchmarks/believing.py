@@ -1,7 +1,8 @@
 """Chapter 4b's tests of attention again, on three seeds, and on real sentences.
 
 python benchmarks/believing.py trains both translators on the course's own corpus, hides and
-exchanges their states, prints the tables and writes them to reference/benchmarks/believing.md.
+exchanges their states, gives them other weights, prints the tables and writes them to
+reference/benchmarks/believing.md.
 With --tatoeba PATH, what has no gold links is measured on real sentences too.
 """
 
@@ -12,17 +13,18 @@ import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import exchanging
+import other_weights
 import torch
 import translation
 from measure import print_and_write, processor
 
 import d2lattn as d2l
 from d2lattn.corpus import Pair, batches
-from d2lattn.corpus.lexicon import lexicon
 from d2lattn.corpus.tatoeba import read_tatoeba, split_by_source
 from d2lattn.training import evaluating
 
@@ -34,7 +36,39 @@ OWN = argparse.Namespace(
 REAL = argparse.Namespace(
     epochs=40, learning_rate=4e-3, decay_share=0.6, dropout=0.3, encoder_dropout=0.3, min_freq=2
 )
-Word = dict[str, float]
+# What is counted of each word, and how a table's column calls it
+HIDDEN = {
+    "looked at": "without the state looked at",
+    "second": "without the second",
+    "own": "without its own",
+    "random": "without a random one",
+    "worst": "looked at cost most",
+}
+REAL_HIDDEN = {key: name for key, name in HIDDEN.items() if key != "own"}
+REAL_HIDDEN["guess"] = "a guess would"
+ARTICLES = {
+    "article": "state at *the*",
+    "noun": "state at the noun",
+    "random": "a random one",
+    "all": "all",
+}
+PRONOUNS = {
+    "looked at": "state looked at",
+    "own": "state at the pronoun",
+    "before": "both before it",
+    "looks before": "(looked at is one of these)",
+    "random": "a random one",
+    "all": "all",
+}
+REWEIGHED = {
+    "permuted": "permuted: change",
+    "looked at": "looked at alone: same",
+    "another": "another alone: same",
+    "near": "with like probabilities",
+    "random": "a random one alone: same",
+    "nothing": "none: same",
+}
+Word = dict[str, Any]
 
 
 def hide(translator: translation.Translator, pairs: Sequence[Pair]) -> Iterator[Word]:
@@ -72,64 +106,27 @@ def hide(translator: translation.Translator, pairs: Sequence[Pair]) -> Iterator[
             }
 
 
-def exchange(translator: translation.Translator, pairs: Sequence[Pair]) -> Iterator[Word]:
-    """Carry over a state from a sentence with a masculine noun: whether *la* becomes *le*."""
-    model, vocab = translator.model, translator.target_vocab
-    for pair, step, article, noun in articles(pairs):
-        words = list(pair.source)
-        words[noun] = masculine_like(words[noun])
-        theirs = replace(pair, source=tuple(words))
-        (one,), (other,) = (
-            list(batches([p], translator.source_vocab, vocab, batch_size=1)) for p in (pair, theirs)
-        )
-        with evaluating(model), torch.no_grad():
-            ours, last = model.encoder(one.source, one.source_valid_lens)
-            foreign, _ = model.encoder(other.source, one.source_valid_lens)
-            found = {}
-            for name, place in (("none", None), ("article", article), ("noun", noun)):
-                states = ours.clone()
-                if place is not None:
-                    states[:, place] = foreign[:, place]
-                state = model.decoder.init_state((states, last), one.source_valid_lens)
-                logits, _ = model.decoder(d2l.shift_right(one.target), state)
-                (found[name],) = vocab.decode([logits[0, step].argmax().item()])
-        if found["none"] == "la":
-            yield {name: found[name] == "le" for name in ("article", "noun")}
-
-
-def articles(pairs: Sequence[Pair]) -> Iterator[tuple[Pair, int, int, int]]:
-    """Each *la* for a *the* whose noun comes later: its step, the places of *the* and the noun."""
-    for pair in pairs:
-        for step, word in enumerate(pair.target):
-            own = [s for s, t in pair.possible if t == step]
-            later = [s for s, t in pair.agreement if t == step]
-            if word != "la" or len(own) != 1 or len(later) != 1:
-                continue
-            if own[0] < later[0] and pair.source[own[0]] == "the":
-                yield pair, step, own[0], later[0]
-
-
-def masculine_like(english: str) -> str:
-    """Give a masculine noun that stands for the same kind of thing, and makes *le*, not *l'*."""
-    nouns = lexicon().nouns
-    kinds = next(noun.kinds for noun in nouns if noun.english[0] == english)
-    masculine = [n for n in nouns if not n.feminine and n.french[0][0] not in "aeiouhéèêœ"]
-    return max(masculine, key=lambda noun: len(noun.kinds & kinds)).english[0]
-
-
-def share(words: Sequence[Word], key: str) -> float:
-    """Give the percentage of words of which it is true."""
-    return 100 * statistics.mean(word[key] for word in words) if words else float("nan")
+def counted(
+    words: Sequence[Word], columns: dict[str, str], like: dict[str, object] | None = None
+) -> list[float | None]:
+    """Count the words that are `like` this, and give the percentage that each column is true of."""
+    some = [w for w in words if all(w[key] == value for key, value in (like or {}).items())]
+    if not some:
+        return [0, *(None for _ in columns)]
+    return [len(some), *(100 * statistics.mean(word[key] for word in some) for key in columns)]
 
 
 def table(
-    first: str, columns: Sequence[str], rows: dict[str, list[Sequence[float]]], digits: int = 0
+    first: str, columns: dict[str, str], rows: dict[str, list[list[float | None]]]
 ) -> Iterator[str]:
-    """Write a table from a list of values for each seed."""
-    yield translation.row(first, *columns)
-    yield translation.rule(1 + len(columns))
+    """Write a table from what was counted for each seed."""
+    yield translation.row(first, "words", *columns.values())
+    yield translation.rule(2 + len(columns))
     for name, seeds in rows.items():
-        cells = (translation.spread(values, digits) for values in zip(*seeds, strict=True))
+        found = (
+            [value for value in values if value is not None] for values in zip(*seeds, strict=True)
+        )
+        cells = (translation.spread(values, 0) if values else "–" for values in found)
         yield translation.row(name, *cells)
     yield ""
 
@@ -138,21 +135,27 @@ def own_corpus(options: argparse.Namespace) -> Iterator[str]:
     """Write the section on the course's own corpus."""
     corpus = translation.corpus_for(options)
     settings = argparse.Namespace(**{**vars(OWN), "epochs": options.epochs or OWN.epochs})
-    hidden, exchanged = defaultdict(list), defaultdict(list)
+    hidden, reweighed = defaultdict(list), defaultdict(list)
+    articles, pronouns = defaultdict(list), defaultdict(list)
     for kind in KINDS:
         for seed in options.seeds:
             translator = translation.fit(kind, corpus.train, seed, settings)
-            words = list(hide(translator, corpus.test[: options.sentences]))
+            some = corpus.test[: options.sentences]
+            words, weighed = (list(ask(translator, some)) for ask in (hide, other_weights.reweigh))
             for where, hit in (("on gold", True), ("elsewhere", False)):
-                some = [word for word in words if word["on gold"] == hit]
-                shares = [
-                    share(some, key) for key in ("looked at", "second", "own", "random", "worst")
-                ]
-                hidden[f"{kind}, {where}"].append([len(some), *shares])
-            done = list(exchange(translator, corpus.test))
-            turned = [share(done, name) for name in ("article", "noun")]
-            exchanged[kind].append([len(done), *turned])
-            print(f"{kind}, seed {seed}: {turned}", file=sys.stderr, flush=True)
+                name = f"{kind}, {where}"
+                hidden[name].append(counted(words, HIDDEN, {"on gold": hit}))
+                reweighed[name].append(counted(weighed, REWEIGHED, {"on gold": hit}))
+                needy = counted(weighed, REWEIGHED, {"on gold": hit, "nothing": False})
+                reweighed[f"{name}, lost with none"].append(needy)
+            turned = list(exchanging.articles_turned(translator, corpus.test))
+            others = list(exchanging.pronouns_turned(translator, corpus.test))
+            for when in exchanging.WHEN:
+                articles[f"{kind}, {when}"].append(counted(turned, ARTICLES, {"when": when}))
+                for where, hit in (("on the pronoun", True), ("elsewhere", False)):
+                    found = counted(others, PRONOUNS, {"when": when, "on it": hit})
+                    pronouns[f"{kind}, {where}, {when}"].append(found)
+            print(f"{kind}, seed {seed}: done", file=sys.stderr, flush=True)
     yield (
         f"{len(corpus.train):,} pairs, {settings.epochs} epochs, seeds "
         f"{', '.join(map(str, options.seeds))}: chapter 4b's models and two others of each kind. "
@@ -165,37 +168,58 @@ def own_corpus(options: argparse.Namespace) -> Iterator[str]:
         "word translated or one at random; and for which the first cost the most probability."
     )
     yield ""
-    columns = "words", "without the state looked at", "without the second", "without its own"
-    more = "without a random one", "looked at cost most"
-    yield from table("largest weight", (*columns, *more), hidden)
-    yield "**Exchanged**: percent of *la* that become *le*."
+    yield from table("largest weight", HIDDEN, hidden)
+    yield (
+        "**Exchanged, the noun**: a feminine noun becomes masculine, and states of that sentence "
+        "are carried over; percent of *la* that become *le*. *Random* is a word other than these."
+    )
     yield ""
-    yield from table("model", ("sentences", "state at *the*", "state at the noun"), exchanged)
+    yield from table("model", ARTICLES, articles)
+    yield (
+        "**Exchanged, the pronoun**: an object pronoun that French puts before the verb becomes "
+        "*them*; percent that become *les*, by where the pronoun's largest weight lay. *Random* is "
+        "none of the others."
+    )
+    yield ""
+    yield from table("largest weight", PRONOUNS, pronouns)
+    yield (
+        f"**Other weights**, in {options.sentences} test sentences: percent of the right words "
+        f"that change when their weights are permuted ({other_weights.PERMUTATIONS} times each); "
+        "and that stay when the whole weight lies on the state looked at, on some other state (the "
+        "best one; next to it, if all probabilities of the next word stay within a total variation "
+        f"of {other_weights.NEAR}, too), on another at random, or on none. *Lost with none* are "
+        "those that need some state."
+    )
+    yield ""
+    yield from table("largest weight", REWEIGHED, reweighed)
 
 
 def real_sentences(options: argparse.Namespace) -> Iterator[str]:
     """Write the section on sentences from Tatoeba, by the largest weight."""
     train, _, test = split_by_source(read_tatoeba(options.tatoeba, max_tokens=25))
+    train, test = train[: options.pairs], test[: options.held_out]
     settings = argparse.Namespace(**{**vars(REAL), "epochs": options.epochs or REAL.epochs})
-    rows = defaultdict(list)
+    hidden, reweighed = defaultdict(list), defaultdict(list)
     for kind in (*KINDS, translation.BRIDGE):
         for seed in options.seeds:
-            translator = translation.fit(kind, train[: options.pairs], seed, settings)
-            words = list(hide(translator, test))
+            translator = translation.fit(kind, train, seed, settings)
+            words, weighed = (list(ask(translator, test)) for ask in (hide, other_weights.reweigh))
             for low, high in pairwise(BOUNDS):
-                some = [word for word in words if low <= word["weight"] < high]
-                keys = "looked at", "second", "random", "worst", "guess"
-                rows[f"{kind}, {low} to {min(high, 1.0)}"].append(
-                    [len(some), *(share(some, key) for key in keys)]
-                )
+                name = f"{kind}, {low} to {min(high, 1.0)}"
+                for asked, columns, rows in (
+                    (words, REAL_HIDDEN, hidden),
+                    (weighed, REWEIGHED, reweighed),
+                ):
+                    inside = [word for word in asked if low <= word["weight"] < high]
+                    rows[name].append(counted(inside, columns))
+            print(f"Tatoeba: {kind}, seed {seed}: done", file=sys.stderr, flush=True)
     yield (
         f"{len(train):,} pairs of Tatoeba, {settings.epochs} epochs; words of {len(test):,} "
         "held-out translations that the model gets right, by their largest weight."
     )
     yield ""
-    columns = "words", "without the state looked at", "without the second"
-    more = "without a random one", "looked at cost most", "a guess would"
-    yield from table("largest weight", (*columns, *more), rows)
+    yield from table("hidden: largest weight", REAL_HIDDEN, hidden)
+    yield from table("other weights: largest weight", REWEIGHED, reweighed)
 
 
 def page(options: argparse.Namespace) -> Iterator[str]:
@@ -207,8 +231,8 @@ def page(options: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
-        f"1 thread. Command: `{command}`. A state is hidden at one step, and exchanged at all of "
-        "them; the words that the decoder reads are the true ones."
+        f"1 thread. Command: `{command}`. A state is hidden, and weights are changed, at the step "
+        "of the word alone; the words that the decoder reads are the true ones."
     )
     yield ""
     yield from own_corpus(options)
