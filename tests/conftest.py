@@ -17,6 +17,15 @@ BROWSERS = (
 )
 
 
+SWITCHES = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    # The network is cut: no name is found, no address is reached but this machine's.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator:
     """One headless Chromium for the whole run; without one, skip, or fail where CI must not."""
@@ -29,10 +38,7 @@ def chromium() -> Iterator:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=executable,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
+        browser = playwright.chromium.launch(executable_path=executable, args=SWITCHES)
         yield browser
         browser.close()
 

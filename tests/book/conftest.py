@@ -2,12 +2,13 @@
 
 import functools
 import threading
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, Request
 
 BOOK = Path(__file__).resolve().parents[2] / "_build" / "html"
 
@@ -21,15 +22,26 @@ def page_names() -> list[str]:
     )
 
 
+def names_with_figures() -> list[str]:
+    return [name for name in page_names() if "data-d2lx=" in (BOOK / name).read_text("utf8")]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes ``page_name`` runs once for each page."""
+    """A test that takes ``page_name`` or ``figures_on`` runs once for each such page."""
     if "page_name" in metafunc.fixturenames:
         metafunc.parametrize("page_name", page_names())
+    if "figures_on" in metafunc.fixturenames:
+        metafunc.parametrize("figures_on", names_with_figures())
 
 
 @pytest.fixture(scope="session")
 def pages(book) -> list[str]:
     return page_names()
+
+
+@pytest.fixture(scope="session")
+def pages_with_figures(book) -> list[str]:
+    return names_with_figures()
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +55,11 @@ class QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
+    def end_headers(self):
+        # What all pages share is asked for once.
+        self.send_header("Cache-Control", "max-age=3600, immutable")
+        super().end_headers()
+
 
 @pytest.fixture(scope="session")
 def addresses(book) -> Iterator[dict[str, str]]:
@@ -54,52 +71,77 @@ def addresses(book) -> Iterator[dict[str, str]]:
     server.shutdown()
 
 
-@dataclass
+@pytest.fixture(scope="session")
+def windows(chromium) -> dict[tuple, Page]:
+    """Windows to open pages in, by scheme, width and theme: one loads the shared scripts once."""
+    return {}
+
+
 class Visit:
     """One open page, and everything on it that a reader would stumble over."""
 
-    page: object
-    troubles: list[str] = field(default_factory=list)
+    def __init__(self, page: Page, base: str):
+        self.page = page
+        self.troubles: list[str] = []
+        self.over = False
+        self._base = base
+        self._listeners = {
+            "request": self._request,
+            "response": lambda r: r.status >= 400 and self._note(f"{r.status}: {r.url}"),
+            "requestfailed": lambda r: self._note(f"failed: {r.url} ({r.failure})"),
+            "console": lambda m: m.type == "error" and self._note(f"console: {m.text}"),
+            "pageerror": lambda error: self._note(f"page error: {error}"),
+        }
+        for event, listener in self._listeners.items():
+            page.on(event, listener)
+
+    def open(self, name: str) -> None:
+        self.page.goto(self._base + name)
+        self.page.evaluate("window.MathJax?.startup?.promise")
+        self._busy = time.monotonic()
+
+    def _note(self, trouble: str) -> None:
+        self.troubles.append(trouble)
+
+    def _request(self, request: Request) -> None:
+        self._busy = time.monotonic()
+        if not request.url.startswith((self._base, "data:", "blob:")):
+            self._note(f"leaves the book: {request.url}")
+
+    def end(self) -> list[str]:
+        """Wait until the page has asked for nothing for half a second, and say what was wrong."""
+        # Playwright's own "networkidle" misses the end of some requests that the cache answers.
+        while (rest := self._busy + 0.5 - time.monotonic()) > 0:
+            self.page.wait_for_timeout(1000 * rest)
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+        self.over = True
+        return self.troubles
 
 
 @pytest.fixture
-def visit(chromium, addresses):
-    """Open pages; requests that leave the book are refused and become troubles."""
-    contexts = []
+def visit(chromium, addresses, windows):
+    """Open pages. A window whose visit has come to its end is used again, another is closed."""
+    visits = {}
+
+    def leave(kind):
+        if kind in visits and not visits.pop(kind).over:
+            windows.pop(kind).context.close()
 
     def open_page(name, scheme="http", width=1280, theme="light") -> Visit:
-        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
-        contexts.append(context)
-        base = addresses[scheme]
-        seen = Visit(context.new_page())
-
-        def gate(route):
-            if route.request.url.startswith((base, "data:", "blob:")):
-                route.continue_()
-            else:
-                seen.troubles.append(f"leaves the book: {route.request.url}")
-                route.abort()
-
-        context.route("**/*", gate)
-        context.add_init_script(
-            f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
-        )
-        seen.page.on(
-            "console",
-            lambda m: seen.troubles.append(f"console: {m.text}") if m.type == "error" else None,
-        )
-        seen.page.on("pageerror", lambda error: seen.troubles.append(f"page error: {error}"))
-        seen.page.on(
-            "requestfailed", lambda r: seen.troubles.append(f"failed: {r.url} ({r.failure})")
-        )
-        seen.page.on(
-            "response",
-            lambda r: seen.troubles.append(f"{r.status}: {r.url}") if r.status >= 400 else None,
-        )
-        seen.page.goto(base + name)
-        seen.page.evaluate("window.MathJax?.startup?.promise")
+        kind = scheme, width, theme
+        leave(kind)
+        if kind not in windows:
+            size = {"width": width, "height": 900}
+            context = chromium.new_context(viewport=size, color_scheme=theme)
+            context.add_init_script(
+                f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
+            )
+            windows[kind] = context.new_page()
+        seen = visits[kind] = Visit(windows[kind], addresses[scheme])
+        seen.open(name)
         return seen
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for kind in list(visits):
+        leave(kind)

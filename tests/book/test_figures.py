@@ -7,30 +7,39 @@ from axe_playwright_python.sync_playwright import Axe
 
 pytestmark = pytest.mark.browser
 
+# The rules that look at colours; what the others look at is the same in both themes.
+OF_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def test_pages_with_figures_are_found(pages_with_figures):
+    assert len(pages_with_figures) >= 3
+
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_in_the_figures(visit, soups_with_figures, theme):
-    for name in soups_with_figures:
-        page = visit(name, theme=theme).page
-        page.wait_for_selector(".d2lx > .d2lx")
+def test_axe_finds_nothing_in_the_figures(visit, figures_on, theme):
+    page = visit(figures_on, theme=theme).page
+    page.wait_for_selector(".d2lx > .d2lx")
+    # What passes is not asked for: to describe it takes longer than to find it.
+    options = {"resultTypes": ["violations"]}
+    if theme == "dark":
+        options |= OF_COLOURS
+        # A colour stands before those of the elements around it: the text beside can go.
+        page.evaluate(
+            """() => document.querySelectorAll("article :not(style, :has(.d2lx), .d2lx, .d2lx *)")
+                .forEach((one) => one.remove())"""
+        )
 
-        def clean(view, page=page, name=name):
-            results = Axe().run(page, context=".d2lx")
-            assert results.violations_count == 0, f"{name}, {view}: {results.generate_report()}"
+    def clean(view):
+        results = Axe().run(page, context=".d2lx", options=options)
+        assert results.violations_count == 0, f"{view}: {results.generate_report()}"
 
-        clean("at the start")
-        predict = page.get_by_role("button", name="Predict first", disabled=False)
-        while predict.count():
-            predict.first.click()
-            page.wait_for_timeout(100)  # its name changes, and the next one is the first
-        clean("while the reader predicts")
-        for choose in page.locator(".d2lx").get_by_label(re.compile("View|Read links by")).all():
-            choose.select_option(index=1)
-        clean("in the second view")
-
-
-@pytest.fixture(scope="module")
-def soups_with_figures(book, pages):
-    found = [name for name in pages if "data-d2lx=" in (book / name).read_text("utf8")]
-    assert len(found) >= 3
-    return found
+    clean("at the start")
+    predict = page.get_by_role("button", name="Predict first", disabled=False)
+    while predict.count():
+        predict.first.click()
+        page.evaluate(FRAME)  # its name changes, and the next one is the first
+    clean("while the reader predicts")
+    for choose in page.locator(".d2lx").get_by_label(re.compile("View|Read links by")).all():
+        choose.select_option(index=1)
+    clean("in the second view")
