@@ -4,7 +4,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
-from bs4 import BeautifulSoup
+from lxml import html
 
 pytestmark = pytest.mark.browser
 
@@ -70,57 +70,54 @@ def scrolling_code(page) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def soups(book, pages):
-    return {name: BeautifulSoup((book / name).read_text("utf8"), "html.parser") for name in pages}
+def trees(book, pages):
+    parser = html.HTMLParser(encoding="utf-8", huge_tree=True)
+    return {name: html.parse(book / name, parser).getroot() for name in pages}
 
 
-def test_no_internal_link_is_broken(book, soups):
-    ids = {
-        name: {tag["id"] for tag in soup.find_all(id=True)}
-        | {tag["name"] for tag in soup.find_all("a", attrs={"name": True})}
-        for name, soup in soups.items()
-    }
+def test_no_internal_link_is_broken(book, trees):
+    ids = {name: {*tree.xpath("//@id"), *tree.xpath("//a/@name")} for name, tree in trees.items()}
     broken = []
-    for name, soup in soups.items():
-        for tag, attribute in (("a", "href"), ("img", "src"), ("link", "href"), ("script", "src")):
-            for element in soup.find_all(tag, attrs={attribute: True}):
-                link = element[attribute]
-                address, fragment = urldefrag(link)
-                if urlsplit(link).scheme or link.startswith("//") or link in ("#", ""):
-                    continue
-                path = unquote(urlsplit(address).path)
-                target = (book / name).parent / path if path else book / name
-                if not target.resolve().exists():
-                    broken.append(f"{name}: {link}")
-                    continue
-                key = str(target.resolve().relative_to(book.resolve()))
-                if fragment and key in ids and unquote(fragment) not in ids[key]:
-                    broken.append(f"{name}: {link} (no such place)")
+    for name, tree in trees.items():
+        for link in tree.xpath("//a/@href | //img/@src | //link/@href | //script/@src"):
+            address, fragment = urldefrag(link)
+            if urlsplit(link).scheme or link.startswith("//") or link in ("#", ""):
+                continue
+            path = unquote(urlsplit(address).path)
+            target = (book / name).parent / path if path else book / name
+            if not target.resolve().exists():
+                broken.append(f"{name}: {link}")
+                continue
+            key = str(target.resolve().relative_to(book.resolve()))
+            if fragment and key in ids and unquote(fragment) not in ids[key]:
+                broken.append(f"{name}: {link} (no such place)")
     assert sorted(set(broken)) == []
 
 
-def test_interactive_figures_keep_a_page_light(soups):
+def test_interactive_figures_keep_a_page_light(trees):
     """A figure that carries a whole network has a limit of its own beside that of the page."""
 
     def weigh(elements):
-        return sum(len(str(element).encode()) for element in elements)
+        return sum(len(html.tostring(one, encoding="utf-8", with_tail=False)) for one in elements)
 
-    networks = {name: weigh(soup.select('[data-d2lx^="xray-"]')) for name, soup in soups.items()}
-    weights = {
-        name: weigh(soup.select("article .d2lx, article style, article script")) - networks[name]
-        for name, soup in soups.items()
+    figure = "contains(concat(' ', normalize-space(@class), ' '), ' d2lx ')"
+    drawn = f"//article//*[{figure} or self::style or self::script]"
+    networks = {
+        name: weigh(tree.xpath("//*[starts-with(@data-d2lx, 'xray-')]"))
+        for name, tree in trees.items()
     }
+    weights = {name: weigh(tree.xpath(drawn)) - networks[name] for name, tree in trees.items()}
     assert any(weight > 20_000 for weight in weights.values())
     assert {name: weight for name, weight in weights.items() if weight > 100_000} == {}
     assert {name for name, weight in networks.items() if weight} == {"chapters/07-transformer.html"}
     assert max(networks.values()) <= 150_000
 
 
-def test_every_notebook_page_offers_binder(soups):
+def test_every_notebook_page_offers_binder(trees):
     notebooks = {f"chapters/{path.stem}" for path in CHAPTERS.glob("*.ipynb")}
     assert notebooks
     for name in notebooks:
-        links = [a["href"] for a in soups[f"{name}.html"].find_all("a", href=True)]
+        links = trees[f"{name}.html"].xpath("//a/@href")
         launches = [link for link in links if "mybinder.org" in link]
         assert launches, name
         assert all(f"{name}.ipynb" in link for link in launches)

@@ -32,10 +32,12 @@ def test_renders_without_network(visit, example, scheme, theme, width):
     assert page.locator(".d2lx data").first.inner_text()
     sideways = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert page.evaluate(sideways) <= 0
-    for control in page.locator(".d2lx :is(input, select, button):visible").all():
-        box = control.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
+    controls = page.locator(".d2lx :is(input, select, button):visible")
+    sides = controls.evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect()).map(box => [box.left, box.right])"
+    )
+    assert sides
+    assert all(0 <= left <= right <= width for left, right in sides)
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
