@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -135,6 +136,48 @@ def test_a_head_that_is_off_is_off(corpus, translator):
     every, second, third = (heads.at_every_la(translator, pairs, off) for off in ([], [1], [2]))
     assert second == every
     assert third != every
+
+
+class Own(nn.Module):
+    """Each state is its word's number, and knows of no other word."""
+
+    def forward(self, source, lens):
+        return source.unsqueeze(-1).float(), None
+
+
+class All(Own):
+    """Each state holds the numbers of all words."""
+
+    def forward(self, source, lens):
+        states, last = super().forward(source, lens)
+        return states.sum(dim=1, keepdim=True).expand_as(states), last
+
+
+class Reading(d2l.Decoder):
+    """Writes *la*, and *le* once a state is another than it was at the start."""
+
+    def __init__(self, vocab):
+        super().__init__()
+        self.vocab, self.first = vocab, None
+
+    def init_state(self, encoded, lens=None):
+        return encoded[0]
+
+    def forward(self, X, state):
+        source = state.flatten().tolist()
+        if self.first is None or len(self.first) != len(source) or self.asked != X.tolist():
+            self.first, self.asked = source, X.tolist()
+        word = "la" if source == self.first else "le"
+        logits = torch.zeros(*X.shape, len(self.vocab))
+        logits[..., self.vocab.encode([word])] = 1.0
+        return logits, state
+
+
+@pytest.mark.parametrize(("encoder", "turned"), [(Own, (False, True)), (All, (True, True))])
+def test_a_state_carries_over_what_it_knows(corpus, translator, encoder, turned):
+    model = d2l.EncoderDecoder(encoder(), Reading(translator.target_vocab))
+    found = set(heads.articles_turned(replace(translator, model=model), corpus.test[:300]))
+    assert found == {turned}
 
 
 @pytest.mark.slow
