@@ -12,7 +12,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -178,11 +178,9 @@ def rule(columns: int) -> str:
 
 def corpus_for(options: argparse.Namespace) -> Corpus:
     """The course's own pairs: as many to train on, and to judge by, as was asked for."""
-    corpus = load_corpus(num_train=options.pairs)
-    judged = {
-        name: getattr(corpus, name)[: options.held_out] for name in ("test", "unseen", "long")
-    }
-    return replace(corpus, **judged)
+    splits = "valid", "test", "unseen", "long"
+    sizes = {f"num_{name}": options.held_out for name in splits} if options.held_out else {}
+    return load_corpus(num_train=options.pairs, **sizes)
 
 
 def own_corpus(options: argparse.Namespace) -> Iterator[str]:

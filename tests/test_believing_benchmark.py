@@ -3,6 +3,7 @@
 import argparse
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -19,11 +20,16 @@ believing, exchanging, other_weights, translation = map(
 )
 sys.path.pop(0)
 
-CORPUS = load_corpus(num_train=300)
 KINDS = translation.FORWARD, translation.BOTH
 
 
-def untrained(kind, pairs=CORPUS.train):
+@cache
+def corpus():
+    return load_corpus(num_train=300)
+
+
+def untrained(kind, pairs=None):
+    pairs = pairs or corpus().train
     vocabs = [Vocabulary(getattr(pair, side) for pair in pairs) for side in ("source", "target")]
     options = argparse.Namespace(encoder_dropout=0.0, dropout=0.1)
     model = translation.build(kind, *vocabs, seed=0, options=options).eval()
@@ -46,7 +52,7 @@ def chances(translator, source, target):
 
 
 def test_it_asks_about_articles_whose_noun_comes_later():
-    found = list(exchanging.articles(CORPUS.test))
+    found = list(exchanging.articles(corpus().test))
     assert len(found) == 98
     for pair, step, article, noun in found:
         assert pair.target[step] == "la"
@@ -66,13 +72,13 @@ def test_another_noun_stands_for_the_same_kind_of_thing(feminine, masculine):
 def test_it_asks_about_direct_objects_before_their_verb():
     asked = {
         " ".join(pair.source): (pair.source[place], pair.target[step])
-        for pair, step, place in exchanging.pronouns(CORPUS.test)
+        for pair, step, place in exchanging.pronouns(corpus().test)
     }
     assert len(asked) > 60
     assert asked["you always listened to her ."] == ("her", "l'")
     assert asked["our hero finds him ."] == ("him", "le")
     assert asked["the owls listen to me behind a strange hotel ."] == ("me", "m'")
-    every = [" ".join(pair.source) for pair in CORPUS.test]
+    every = [" ".join(pair.source) for pair in corpus().test]
     for other in (
         "some interesting children do not answer us .",
         "who did not look for them here ?",
@@ -84,7 +90,7 @@ def test_it_asks_about_direct_objects_before_their_verb():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("since", [0, 3])
 def test_nothing_exchanged_is_the_plain_model(kind, since):
-    translator, (pair, *others) = untrained(kind), CORPUS.train
+    translator, (pair, *others) = untrained(kind), corpus().train
     other = next(one for one in others if len(one.source) == len(pair.source))
     batch = batch_of(translator, pair)
     found, rows = exchanging.exchanged(translator, pair, other, [[], []], 3, since)
@@ -94,7 +100,7 @@ def test_nothing_exchanged_is_the_plain_model(kind, since):
 
 
 def test_all_exchanged_at_all_steps_is_the_model_that_reads_the_other_sentence():
-    translator, (pair, *others) = untrained(translation.BOTH), CORPUS.train
+    translator, (pair, *others) = untrained(translation.BOTH), corpus().train
     other = next(one for one in others if len(one.source) == len(pair.source))
     ours, theirs = batch_of(translator, pair), batch_of(translator, other)
     places = range(len(pair.source) + 1)
@@ -103,7 +109,7 @@ def test_all_exchanged_at_all_steps_is_the_model_that_reads_the_other_sentence()
 
 
 def test_exchanged_at_one_step_the_steps_before_are_the_true_ones():
-    translator, (pair, *others) = untrained(translation.BOTH), CORPUS.train
+    translator, (pair, *others) = untrained(translation.BOTH), corpus().train
     other = next(one for one in others if len(one.source) == len(pair.source))
     model, places = translator.model, range(len(pair.source) + 1)
     ours, theirs = batch_of(translator, pair), batch_of(translator, other)
@@ -125,7 +131,7 @@ def test_exchanged_at_one_step_the_steps_before_are_the_true_ones():
 
 
 def test_each_choice_carries_its_own_states():
-    translator, (pair, *_) = untrained(translation.FORWARD), CORPUS.train
+    translator, (pair, *_) = untrained(translation.FORWARD), corpus().train
     word = next(word for word in translator.source_vocab.tokens if word not in pair.source[2:3])
     other = exchanging.with_word(pair, 2, word)
     assert other.source[2] == word
@@ -165,7 +171,7 @@ def test_an_article_turns_with_the_state_that_carries_the_gender(monkeypatch):
         return "le" if changed_place(pair, other) in places else "la"
 
     written_by(monkeypatch, translator, rule, changed_place)
-    found = list(exchanging.articles_turned(translator, CORPUS.test[:200]))
+    found = list(exchanging.articles_turned(translator, corpus().test[:200]))
     assert {one["when"] for one in found} == set(exchanging.WHEN)
     assert len(found) > 20
     for one in found:
@@ -184,11 +190,11 @@ def test_a_pronoun_turns_with_the_word_before_it(monkeypatch):
         return pair.target[step]
 
     def beside(pair, other):
-        asked = exchanging.pronouns(CORPUS.test)
+        asked = exchanging.pronouns(corpus().test)
         return next(place for one, _, place in asked if one == pair) - 1
 
     written_by(monkeypatch, translator, rule, beside)
-    pairs = [pair for pair in CORPUS.test if "l'" in pair.target]
+    pairs = [pair for pair in corpus().test if "l'" in pair.target]
     found = list(exchanging.pronouns_turned(translator, pairs))
     plain = [one for one in found if not one["random"]]
     assert len(found) > len(plain) > 20
@@ -205,7 +211,7 @@ def test_a_pronoun_turns_with_the_word_before_it(monkeypatch):
 
 @pytest.mark.parametrize("kind", [*KINDS, translation.BRIDGE])
 def test_weights_as_they_are_or_none_or_one_alone(kind):
-    translator, (pair, *_) = untrained(kind), CORPUS.train
+    translator, (pair, *_) = untrained(kind), corpus().train
     batch, model = batch_of(translator, pair), translator.model
     with torch.no_grad():
         values, hidden, rows = other_weights.steps(model, batch)
@@ -240,17 +246,17 @@ def itself(translator, source, num_words=6):
     """Give the pair that the model itself would write, so that each word is right."""
     target = []
     for _ in range(num_words):
-        one = CORPUS.train[0].__class__(source, (*target, "."))
+        one = corpus().train[0].__class__(source, (*target, "."))
         batch = batch_of(translator, one)
         best = chances(translator, batch.source, batch.target)[len(target)].argmax().item()
         target += translator.target_vocab.decode([best])
-    return CORPUS.train[0].__class__(source, tuple(target), possible=frozenset({(0, 0)}))
+    return corpus().train[0].__class__(source, tuple(target), possible=frozenset({(0, 0)}))
 
 
 def test_other_weights_find_what_each_state_alone_would_write(monkeypatch):
     monkeypatch.setattr(other_weights, "NEAR", 0.16)  # untrained models are sensitive
     translator = untrained(translation.BOTH)
-    pairs = [itself(translator, pair.source) for pair in CORPUS.train[:20]]
+    pairs = [itself(translator, pair.source) for pair in corpus().train[:20]]
     found = iter(list(other_weights.reweigh(translator, pairs)))
     seen = set()
     for pair in pairs:
@@ -280,11 +286,11 @@ def test_other_weights_find_what_each_state_alone_would_write(monkeypatch):
 
 def test_a_permutation_of_equal_weights_changes_nothing():
     translator = untrained(translation.BOTH)
-    pairs = [itself(translator, pair.source) for pair in CORPUS.train[:5]]
+    pairs = [itself(translator, pair.source) for pair in corpus().train[:5]]
     assert any(word["permuted"] for word in other_weights.reweigh(translator, pairs))
     with torch.no_grad():
         translator.model.decoder.attention.w_v.weight.zero_()
-    pairs = [itself(translator, pair.source) for pair in CORPUS.train[:5]]
+    pairs = [itself(translator, pair.source) for pair in corpus().train[:5]]
     words = list(other_weights.reweigh(translator, pairs))
     assert words
     assert not any(word["permuted"] for word in words)
