@@ -1,7 +1,9 @@
 """How tests share the processors: `pytest --numprocesses=auto` starts several workers."""
 
 import os
+import re
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,21 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["D2LATTN_CACHE"] = folder.name
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, and a walk before the pages that take up what it trained."""
+    items.sort(key=lambda item: _turn(item.path))
+
+
+def _turn(path: Path) -> tuple[int, str]:
+    """Say when a file's tests are run: first 04-…, then 04b-…, then 04-deeper-… and all others."""
+    walk = re.match(r"\d\d(b?)-(?!deeper|workshop).*ipynb", path.name)
+    if walk:
+        return len(walk[1]), path.name
+    if path.suffix == ".ipynb":
+        return 2, path.name
+    return (3 if path.name == "test_jupyterlab.py" else 4), ""
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Share out single tests, but whole notebooks: a cell needs those before it, in one kernel."""
@@ -31,4 +48,5 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             # and a server is started once
             return path if path.endswith((".ipynb", "test_jupyterlab.py")) else nodeid
 
+    config.option.loadscopereorder = False  # the order above stands
     return WholeNotebooks(config, log)

@@ -209,7 +209,7 @@ class AttentionState(NamedTuple):
     hidden: Tensor  # (num_layers, B, D)
     values: Tensor  # h_t, (B, S, D)
     projected_keys: Tensor  # W_k h_t, (B, S, D)
-    mask: Tensor | None  # true where h_t is no padding, (B, 1, S)
+    mask: Tensor | None  # true where h_t is no padding, (B, 1, S); None if none is
 
 
 class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
@@ -270,6 +270,7 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
         mask = None
         if enc_valid_lens is not None:
             mask = length_mask(enc_valid_lens, values.shape[:2], "enc_valid_lens").unsqueeze(1)
+            mask = None if mask.all() else mask  # a batch without padding needs none
         return AttentionState(hidden, values, self.attention.project_keys(values), mask)
 
     def forward(self, X: Tensor, state: AttentionState) -> tuple[Tensor, AttentionState]:

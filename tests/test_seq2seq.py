@@ -414,3 +414,14 @@ def test_the_notes_listings_of_10_4_run():
     assert dict(theirs.rnn.named_parameters()).keys() == dict(ours.rnn.named_parameters()).keys()
     with pytest.raises(NotImplementedError):
         _ = theirs.attention_weights
+
+
+def test_a_batch_without_padding_needs_no_mask():
+    torch.manual_seed(0)
+    model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
+    source, target = torch.randint(1, 9, (2, 5)), torch.randint(1, 7, (2, 3))
+    for lengths, masked in (([5, 5], False), ([5, 4], True)):
+        lens = torch.tensor(lengths)
+        state = model.decoder.init_state(model.encoder(source, lens), lens)
+        assert (state.mask is not None) == masked
+    assert torch.equal(*(model(source, target, lens)[0] for lens in (None, torch.tensor([5, 5]))))
