@@ -53,8 +53,9 @@ def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     if not valid.any():
         raise wrong(ValueError, "valid_lens", valid_lens.tolist(), "a length above 0 for a mean")
     check_range("targets", targets.masked_fill(~valid, 0), 0, logits.shape[2] - 1)
-    # Ignored targets alone would do for the loss, but inf - inf at padding spoils the gradient.
-    logits = logits.masked_fill(~valid.unsqueeze(-1), 0.0)  # (B, T, V) by (B, T, 1)
+    if not valid.all():
+        # Ignored targets would do for the loss, but inf - inf at padding spoils the gradient.
+        logits = logits.masked_fill(~valid.unsqueeze(-1), 0.0)  # (B, T, V) by (B, T, 1)
     targets = targets.long().masked_fill(~valid, IGNORED)
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
 
