@@ -35,7 +35,8 @@ def exchanged(
 
     The steps before `since` run on the sentence's own states, and so do their decoder states; from
     `since` on, the decoder attends to the exchanged ones. Gives probabilities, (N, V), a row for
-    each choice of places, and the step's weights, (N, S).
+    each choice of places, and the step's weights, (N, S). From the first step on (`since` is 0),
+    any decoder will do, and its weights have its own axes.
     """
     model, vocabs = translator.model, (translator.source_vocab, translator.target_vocab)
     (ours,), (theirs,) = (list(batches([one], *vocabs, batch_size=1)) for one in (pair, other))
@@ -48,14 +49,30 @@ def exchanged(
         for chosen, places in zip(carried, choices, strict=True):
             chosen[list(places)] = True
         values = torch.where(carried, foreign, own)  # (N, S, D)
-        same = torch.zeros(len(choices), dtype=torch.long)  # N times the one sentence
-        state = decoder.select_state(decoder.init_state((own, last), lens), same)
+        rows = torch.zeros(len(choices), dtype=torch.long)  # N times the one sentence
+        state = decoder.init_state((values, last[:, rows]), lens[rows])
         if since:
-            _, state = decoder(reads[:, :since], state)
-        keys = decoder.attention.project_keys(values)
-        state = state._replace(values=values, projected_keys=keys)
+            before = decoder.select_state(decoder.init_state((own, last), lens), rows)
+            _, before = decoder(reads[:, :since], before)
+            state = state._replace(hidden=before.hidden)
         logits, _ = decoder(reads[:, since : step + 1], state)
         return logits[:, -1].softmax(dim=-1), decoder.attention_weights[:, -1]
+
+
+def written(
+    translator: translation.Translator,
+    pair: Pair,
+    other: Pair,
+    choices: dict[str, Sequence[int]],
+    step: int,
+    moments: Sequence[str],
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Give the likeliest word of a step with each choice of states exchanged, by since when."""
+    for when in moments:
+        since = 0 if when == WHEN[0] else step
+        chances, _ = exchanged(translator, pair, other, list(choices.values()), step, since)
+        words = translator.target_vocab.decode(chances.argmax(dim=-1).tolist())
+        yield when, dict(zip(choices, words, strict=True))
 
 
 def with_word(pair: Pair, place: int, word: str) -> Pair:
@@ -64,10 +81,10 @@ def with_word(pair: Pair, place: int, word: str) -> Pair:
 
 
 def articles_turned(
-    translator: translation.Translator, pairs: Sequence[Pair]
+    translator: translation.Translator, pairs: Sequence[Pair], moments: Sequence[str] = WHEN
 ) -> Iterator[dict[str, float | str]]:
     """Carry over a state from a sentence with a masculine noun: whether *la* becomes *le*."""
-    vocab, drawn = translator.target_vocab, random.Random(0)
+    drawn = random.Random(0)
     for pair, step, article, noun in articles(pairs):
         other = with_word(pair, noun, masculine_like(pair.source[noun]))
         places = range(len(pair.source) + 1)  # <eos> has a state, too
@@ -79,10 +96,7 @@ def articles_turned(
             "random": [control],
             "all": places,
         }
-        for when, since in zip(WHEN, (0, step), strict=True):
-            chances, _ = exchanged(translator, pair, other, list(choices.values()), step, since)
-            words = vocab.decode(chances.argmax(dim=-1).tolist())
-            found = dict(zip(choices, words, strict=True))
+        for when, found in written(translator, pair, other, choices, step, moments):
             if found.pop("none") == "la":
                 yield {"when": when, **{name: word == "le" for name, word in found.items()}}
 
@@ -111,7 +125,7 @@ def pronouns_turned(
     translator: translation.Translator, pairs: Sequence[Pair]
 ) -> Iterator[dict[str, float | str]]:
     """Carry over states from a sentence with *them*: whether the pronoun becomes *les*."""
-    vocab, drawn = translator.target_vocab, random.Random(0)
+    drawn = random.Random(0)
     for pair, step, place in pronouns(pairs):
         other = with_word(pair, place, "them")
         _, rows = exchanged(translator, pair, pair, [[]], step, since=0)
@@ -127,10 +141,7 @@ def pronouns_turned(
             "random": [control],
             "all": places,
         }
-        for when, since in zip(WHEN, (0, step), strict=True):
-            chances, _ = exchanged(translator, pair, other, list(choices.values()), step, since)
-            words = vocab.decode(chances.argmax(dim=-1).tolist())
-            found = dict(zip(choices, words, strict=True))
+        for when, found in written(translator, pair, other, choices, step, WHEN):
             if found.pop("none") == pair.target[step]:
                 turned = {name: word == "les" for name, word in found.items()}
                 looks = {"on it": look == place, "looks before": look in before}

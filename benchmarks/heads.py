@@ -5,16 +5,15 @@ own corpus, once for each seed, prints the tables and writes them to reference/b
 """
 
 import argparse
-import math
 import platform
-import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
-from exchanging import articles, masculine_like, with_word
+from believing import counted
+from exchanging import WHEN, articles, articles_turned
 from measure import print_and_write, processor
 from torch import Tensor, nn
 from translation import (
@@ -157,29 +156,6 @@ def at_every_la(translator: Translator, pairs: list[Pair], off: Sequence[int]) -
     return [*rows.mean(dim=0).tolist(), len(rows)]
 
 
-def articles_turned(translator: Translator, pairs: Sequence[Pair]) -> Iterator[tuple[bool, bool]]:
-    """Carry over a state from a sentence with a masculine noun: whether *la* becomes *le*.
-
-    First that of the article, then that of the noun, at all steps: every head reads it.
-    """
-    model, vocabs = translator.model, (translator.source_vocab, translator.target_vocab)
-    for pair, step, article, noun in articles(pairs):
-        other = with_word(pair, noun, masculine_like(pair.source[noun]))
-        (ours,), (theirs,) = (list(batches([one], *vocabs, batch_size=1)) for one in (pair, other))
-        with evaluating(model), torch.no_grad():
-            own, last = model.encoder(ours.source, ours.source_valid_lens)
-            foreign, _ = model.encoder(theirs.source, ours.source_valid_lens)
-            words = []
-            for places in ([], [article], [noun]):
-                states = own.clone()
-                states[:, places] = foreign[:, places]
-                state = model.decoder.init_state((states, last), ours.source_valid_lens)
-                logits, _ = model.decoder(d2l.shift_right(ours.target), state)
-                words.append(vocabs[1].decode([logits[0, step].argmax().item()])[0])
-        if words[0] == "la":
-            yield words[1] == "le", words[2] == "le"
-
-
 def measure(num_heads: int, seed: int, corpus) -> dict:
     """Train one translator, and ask it everything."""
     translator = fit(num_heads, corpus.train, seed)
@@ -189,9 +165,8 @@ def measure(num_heads: int, seed: int, corpus) -> dict:
         "bleu": [bleu(translate(translator, getattr(corpus, name))) for name in SPLITS],
         "rates": error_rates(translator, test),
     }
-    turned = list(articles_turned(translator, test))
-    shares = (100 * statistics.mean(one) for one in zip(*turned, strict=True))
-    found["turned"] = [len(turned), *(shares if turned else (math.nan, math.nan))]
+    turned = list(articles_turned(translator, test, WHEN[:1]))
+    found["turned"] = counted(turned, {"article": "", "noun": ""})
     if num_heads > 1:
         valid = error_rates(translator, corpus.valid)
         found["choice"] = min((n for n in valid if n != MEAN), key=valid.__getitem__)
@@ -262,7 +237,7 @@ def exchanges(one: list[dict], four: list[dict], seeds: Sequence[int]) -> Iterat
     yield rule(4)
     for num_heads, results in zip(HEADS, (one, four), strict=True):
         for seed, found in zip(seeds, results, strict=True):
-            values = (f"{value:.0f}" for value in found["turned"])
+            values = ("–" if value is None else f"{value:.0f}" for value in found["turned"])
             yield row(f"{named(num_heads)}, seed {seed}", *values)
 
 
