@@ -1,4 +1,4 @@
-"""Trainings that are done once: what a model learned is kept for the next page that needs it."""
+"""Work that is done once: what a training gave is kept for the next page that needs it."""
 
 import hashlib
 import os
@@ -18,8 +18,8 @@ from d2lattn.cache import cache_directory
 from d2lattn.checks import wrong
 from d2lattn.training import History, train
 
-MOST = 12
-"""How many trainings are kept; a further one takes the place of the one unused for longest."""
+MOST = 50
+"""How many results are kept; a further one takes the place of the one unused for longest."""
 
 
 def train_once(
@@ -29,7 +29,7 @@ def train_once(
 
     It is the same if the weights at the start, the batches, the options, the code of this package
     and PyTorch's version are. So chapter 4b, which needs chapter 4's translator, need not train it
-    again where chapter 4 has run. Kept trainings lie in `cache_directory`, below ``trained``.
+    again where chapter 4 has run.
 
     Args:
         model: what to train, made of modules of this package and of PyTorch.
@@ -43,21 +43,41 @@ def train_once(
         TypeError: a module of the model is defined elsewhere, where a change of its code would go
             unnoticed, or an option is no number.
     """
-    path = cache_directory() / "trained" / f"{_fingerprint(model, loader, options)}.pt"
-    kept = _load(path)
-    if kept is None:
+
+    def make() -> dict[str, Any]:
         history = train(model, loader, **options)  # type: ignore[arg-type]
-        _save(path, {"weights": model.state_dict(), "history": asdict(history)})
-        return history
-    model.load_state_dict(kept["weights"])
+        return {"weights": model.state_dict(), "history": asdict(history)}
+
+    result = do_once(_fingerprint(model, loader, options), make)
+    model.load_state_dict(result["weights"])
     model.eval()
-    return History(**kept["history"])
+    return History(**result["history"])
+
+
+def do_once(name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Give what `make` gives, or what it gave before under this name.
+
+    The name says all that the result depends on, but for the code of this package and PyTorch's
+    version: where these have changed, it is made anew. Results lie in `cache_directory`, below
+    ``once``.
+
+    Args:
+        name: as long as need be; a number stands for it on the disk.
+        make: gives tensors, numbers and texts, in dictionaries and lists.
+    """
+    seen = hashlib.sha256(_code() + repr((torch.__version__, name)).encode())
+    path = cache_directory() / "once" / f"{seen.hexdigest()}.pt"
+    result = _load(path)
+    if result is None:
+        result = make()
+        _save(path, result)
+    return result
 
 
 def _fingerprint(
     model: nn.Module, loader: Callable[[torch.Generator], Iterable[Any]], options: dict[str, float]
 ) -> str:
-    """Give a number that changes with whatever could change what the model learns."""
+    """Give a name that changes with whatever could change what the model learns."""
     for part in model.modules():
         if type(part).__module__.split(".")[0] not in ("torch", "d2lattn"):
             raise wrong(TypeError, "a module of the model", part, "one of d2lattn or PyTorch")
@@ -65,8 +85,7 @@ def _fingerprint(
         if not isinstance(value, int | float):
             raise wrong(TypeError, name, value, "a number")
     settings = [_settings(part) for part in model.modules()]
-    seen = hashlib.sha256(_code())
-    seen.update(repr((torch.__version__, settings, sorted(options.items()))).encode())
+    seen = hashlib.sha256(repr((settings, sorted(options.items()))).encode())
     for name, weight in model.state_dict().items():
         seen.update(name.encode() + _bytes(weight))
     shuffling = torch.Generator().manual_seed(int(options.get("seed", 0)))
@@ -103,22 +122,22 @@ def _tensors(batches: Any) -> Iterator[Tensor]:
 
 
 def _load(path: Path) -> dict[str, Any] | None:
-    """Read what was kept, if it is there and whole."""
+    """Read a result, if it is there and whole."""
     try:
-        kept: dict[str, Any] = torch.load(path, weights_only=True)
+        result: dict[str, Any] = torch.load(path, weights_only=True)
     except (OSError, RuntimeError, EOFError, pickle.UnpicklingError):
         return None
     with suppress(OSError):
         path.touch()  # used now
-    return kept
+    return result
 
 
-def _save(path: Path, kept: dict[str, Any]) -> None:
+def _save(path: Path, result: dict[str, Any]) -> None:
     """Keep it, whole or not at all; a folder that cannot be written costs only time."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            torch.save(kept, Path(folder) / path.name)
+            torch.save(result, Path(folder) / path.name)
             os.replace(Path(folder) / path.name, path)
         by_use = sorted(path.parent.glob("*.pt"), key=lambda file: file.stat().st_mtime)
         for file in by_use[:-MOST]:

@@ -29,7 +29,7 @@ def others(generator):
 @pytest.fixture(autouse=True)
 def kept(tmp_path, monkeypatch):
     monkeypatch.setenv("D2LATTN_CACHE", str(tmp_path))
-    return tmp_path / "trained"
+    return tmp_path / "once"
 
 
 @pytest.fixture
