@@ -106,7 +106,8 @@ def page(options: argparse.Namespace) -> Iterator[str]:
         " Command: `python benchmarks/processors.py`. PyTorch's kernels and its library for matrix "
         "products (MKL) were told to compute for another processor than they would choose; each "
         "column is a training of its own, from the same first numbers and with the same data in "
-        "the same order. In each, all assertions of the three walks held."
+        "the same order. (Two that agree in every digit of a table rounded alike.) In each, all "
+        "assertions of the three walks held."
     )
     yield ""
     for place, (name, questions) in enumerate(ASKED.items()):
