@@ -120,7 +120,6 @@ def _with_history(state: Any, rows: Tensor) -> Any:
     if isinstance(state, AttentionState):
         return state._replace(hidden=state.hidden[:, rows])
     blocks = tuple(
-        block._replace(past=tuple(kept[rows] for kept in block.past), room=None)
-        for block in state.blocks
+        block._replace(past=tuple(kept[rows] for kept in block.past)) for block in state.blocks
     )
     return state._replace(blocks=blocks)
