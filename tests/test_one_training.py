@@ -1,0 +1,73 @@
+"""What a walk says of one training is what stands on its page, whatever another processor gives."""
+
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
+BELIEVE, AT_WORK = "04b-believe-the-picture", "07b-transformer-at-work"
+OBJECTS, GENDERS = "objects = swapped", "exchanged, hidden = {}, {}"
+
+
+def stored(name: str, code: str) -> str:
+    """What the one cell with this code shows: text, or an explorable's page."""
+    notebook = nbformat.read(CHAPTERS / f"{name}.ipynb", as_version=4)
+    (cell,) = (c for c in notebook.cells if c.cell_type == "code" and code in c.source)
+    (output,) = cell.outputs
+    return output.text if "text" in output else output.data["text/html"]
+
+
+def row(table: str, label: str) -> list[float]:
+    """The numbers of the one line that begins with this label."""
+    (line,) = (x for x in table.splitlines() if re.match(rf"{re.escape(label)} {{2,}}", x))
+    return [float(number) for number in re.findall(r"\d\.\d\d", line)]
+
+
+def test_the_object_is_read_where_4b_says():
+    table = stored(BELIEVE, OBJECTS)
+    (one_way, _, both_ways, _), (_, turned, kept, _) = row(table, "none"), row(table, "at her")
+    assert min(one_way, both_ways, kept) > 0.6
+    assert turned > 0.5
+    assert row(table, "at often and saw")[3] > 0.6
+
+
+def test_the_gender_is_read_where_7b_says():
+    table = stored(AT_WORK, GENDERS)
+    assert row(table, "the")[0] > 0.5
+    assert row(table, "cow")[1] > 0.6
+    assert row(table, "cow, for this head")[1] > 0.2
+    assert row(table, "cow, for the other 7")[0] > 0.95
+    assert row(table, "the, with cow hidden")[1] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("said", "label", "column"),
+    [
+        ("at *cow*: *le* gets {}", "cow", 1),
+        ("*la* keeps {}", "the", 0),
+        ("*la* falls to {}", "the", 2),
+        ("fourth head alone, *le* gets {}", "cow, for this head", 1),
+        ("for the seven others together, {}", "cow, for the other 7", 1),
+        ("while *cow* is hidden, and *le* gets {}", "the, with cow hidden", 1),
+    ],
+)
+def test_7b_says_the_numbers_that_stand_above(said, label, column):
+    notebook = nbformat.read(CHAPTERS / f"{AT_WORK}.ipynb", as_version=4)
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    number = row(stored(AT_WORK, GENDERS), label)[column]
+    assert said.format(f"{number:.2f}") in text
+
+
+@pytest.mark.parametrize("name", [BELIEVE, AT_WORK])
+def test_what_forge_and_audit_shows_was_translated_without_a_mistake(name):
+    page = stored(name, "forge = Forge(")
+    found = re.findall(
+        r'"source":(\[[^]]*\]),"target":(\[[^]]*\]),"sure".*?"translations":(\[[^]]*\])', page
+    )
+    assert len(found) == 5
+    assert " ".join(json.loads(found[0][0])).startswith("his old dogs and the happy cow")
+    for _, target, translations in found:
+        assert json.loads(translations) == [" ".join(json.loads(target))] * 2
