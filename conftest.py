@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,10 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.TemporaryDirectory(prefix="d2lattn-")
         config.add_cleanup(folder.cleanup)
         os.environ["D2LATTN_CACHE"] = folder.name
+    elif sys.platform == "linux":
+        from tests.forked_kernels import use_forked_kernels
+
+        use_forked_kernels()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
