@@ -121,6 +121,38 @@ def seven_letters() -> TransformerXray:
     return TransformerXray(decoder, word="cabbage")
 
 
+class Yardstick:
+    """A plain drawing, 150 circles and numbers that a slider moves: it tells a slow machine."""
+
+    def to_html(self) -> str:
+        """Give what a page holds."""
+        return """
+            <div class="d2lx"><div class="d2lx"><p class="d2lx-title">Yardstick</p>
+            <input type="range" min="0" max="1" step="0.001"><svg width="640" height="480"></svg>
+            <script>
+              const [input, svg] = document.querySelectorAll("input, svg");
+              const add = (name, fixed) => {
+                const one = document.createElementNS("http://www.w3.org/2000/svg", name);
+                return put(svg.appendChild(one), fixed);
+              };
+              const put = (one, values) => {
+                for (const [name, value] of Object.entries(values)) one.setAttribute(name, value);
+                return one;
+              };
+              const all = Array.from({ length: 150 }, () => [
+                add("circle", { r: 4, fill: "teal" }), add("text", { "font-size": 11 }),
+              ]);
+              input.addEventListener("input", () => {
+                const x = Number(input.value);
+                all.forEach(([circle, text], i) => {
+                  put(circle, { cx: (i * 37 + 600 * x) % 640, cy: (i * 53) % 480 });
+                  put(text, { x: (i * 31 + 300 * x) % 600, y: 9 + ((i * 59) % 480) });
+                  text.textContent = (x * i).toFixed(2);
+                });
+              });
+            </script></div></div>"""
+
+
 CASES: dict[str, Callable[[], Explorable]] = {
     "CueMixer, 5 items": CueMixer,
     "NadarayaWatsonBench, 12 points": NadarayaWatsonBench,
@@ -169,7 +201,7 @@ MOVE = """async (i) => {
 
 
 def paint_times(
-    browser: Any, explorable: Explorable, moves: int = MOVES
+    browser: Any, explorable: Explorable | Yardstick, moves: int = MOVES
 ) -> tuple[list[float], list[float]]:
     """Milliseconds from input to paint, one for each move: the main thread's, and the clock's."""
     page = browser.new_page(viewport={"width": 1000, "height": 900})

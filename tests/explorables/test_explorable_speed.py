@@ -1,13 +1,16 @@
 """The benchmark's own measurements, held to the limits."""
 
-import sys
-from pathlib import Path
+import statistics
 
 import pytest
 from explorable_pages import most_data, sizes
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from explorables import CASES, paint_times, percentile_95
+from explorables import CASES, Yardstick, paint_times, percentile_95
+
+# Milliseconds that the yardstick takes where reference/benchmarks/explorables.md was measured. A
+# machine on which it takes longer has as much more time for a frame. (13.2 on one on which what
+# stands at 9.3 and 8.7 in that table took 14.9 and 14.8.)
+YARDSTICK = 8.0
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -23,10 +26,16 @@ def test_bytes(name):
 @pytest.mark.parametrize("name", CASES)
 def test_a_move_is_painted_within_a_frame(chromium, name):
     # The best of a few runs: a busy machine makes a run slow, and nothing makes it fast by chance.
-    runs = []
+    runs, limit = [], 16.0
     for _ in range(5):
         thread, _clock = paint_times(chromium, CASES[name](), moves=60)
         runs.append(percentile_95(thread))
-        if runs[-1] <= 16:
+        if runs[-1] <= limit:
             return
-    pytest.fail(f"95th percentiles in ms: {[round(run, 1) for run in runs]}; 16 is the limit")
+        limit = max(limit, 16 * statistics.median(yardstick(chromium)) / YARDSTICK)
+    pytest.fail(f"95th percentiles in ms: {[round(run, 1) for run in runs]}; {limit:.1f} the limit")
+
+
+def yardstick(chromium):
+    thread, _clock = paint_times(chromium, Yardstick(), moves=60)
+    return thread
