@@ -355,7 +355,7 @@ def step_table(options: argparse.Namespace) -> Iterator[str]:
     yield rule(len(columns) + 1)
     for num_source, num_target in ((10, 10), (30, 30)):
         functions = step_functions(BATCH_SIZE, num_source, num_target)
-        times = median_times(functions, options.step_seconds)
+        times = median_times(functions, options.step_seconds, least=3)
         memory = {name: peak_memory(function) for name, function in functions.items()}
         yield row(
             f"{num_source} × {num_target}",

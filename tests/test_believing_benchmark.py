@@ -1,24 +1,17 @@
 """The benchmark behind chapter 4b: whom it asks, what it changes, and its page."""
 
 import argparse
-import subprocess
-import sys
 from functools import cache
-from importlib import import_module
-from pathlib import Path
 
+import believing
+import exchanging
+import other_weights
 import pytest
 import torch
+import translation
 
 import d2lattn as d2l
 from d2lattn.corpus import Vocabulary, batches, load_corpus
-
-FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
-sys.path.insert(0, str(FOLDER))
-believing, exchanging, other_weights, translation = map(
-    import_module, ("believing", "exchanging", "other_weights", "translation")
-)
-sys.path.pop(0)
 
 KINDS = translation.FORWARD, translation.BOTH
 
@@ -309,12 +302,9 @@ def test_a_table_counts_and_leaves_out_seeds_without_words():
 
 
 @pytest.mark.slow
-def test_its_page_can_be_written(tmp_path):
-    sizes = "--pairs", "800", "--sentences", "10", "--held-out", "60", "--epochs", "1"
-    command = [sys.executable, FOLDER / "believing.py", "--seeds", "0", *sizes]
-    page = tmp_path / "page.md"
-    subprocess.run([*command, "--output", page], check=True, timeout=300, capture_output=True)
-    text = page.read_text(encoding="utf-8")
+def test_its_page_can_be_written(page_of):
+    sizes = "--pairs", 800, "--sentences", 10, "--held-out", 60, "--epochs", 1
+    text = page_of(believing, "--seeds", 0, *sizes)
     hidden, noun, pronoun, weights = text.split("\n**")[1:]
     rows = [line.split("|") for line in hidden.splitlines() if line.startswith("| one-directional")]
     assert [row[1].strip() for row in rows] == [

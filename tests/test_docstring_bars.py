@@ -1,14 +1,7 @@
 """Bars in docstrings are mathematics on the package pages, and nothing else is touched."""
 
-import importlib.util
-from pathlib import Path
-
+import docstring_bars
 import pytest
-
-SCRIPT = Path(__file__).resolve().parent.parent / "scripts" / "docstring_bars.py"
-spec = importlib.util.spec_from_file_location("docstring_bars", SCRIPT)
-docstring_bars = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(docstring_bars)
 
 
 @pytest.mark.parametrize(

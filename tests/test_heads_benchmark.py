@@ -1,12 +1,10 @@
 """The benchmark behind 5.6 and 5.7: its translator is the walk's, and it asks what it says."""
 
 import ast
-import subprocess
-import sys
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
+import heads
 import nbformat
 import pytest
 import torch
@@ -16,10 +14,6 @@ import d2lattn as d2l
 from d2lattn.corpus import Vocabulary, load_corpus
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "benchmarks"
-sys.path.insert(0, str(FOLDER))
-heads = import_module("heads")
-sys.path.pop(0)
 
 
 @pytest.fixture(scope="module")
@@ -182,13 +176,9 @@ def test_a_state_carries_over_what_it_knows(corpus, translator, encoder, turned)
 
 
 @pytest.mark.slow
-def test_its_page_can_be_written(tmp_path):
-    sizes = "--seeds", "0", "1", "2", "3", "4", "--pairs", "64", "--held-out", "60"
-    page = tmp_path / "page.md"
-    command = [sys.executable, FOLDER / "heads.py", *sizes, "--output", page]
-    subprocess.run(command, check=True, timeout=300, capture_output=True)
+def test_its_page_can_be_written(page_of):
+    written = page_of(heads, "--seeds", 0, 1, 2, 3, 4, "--pairs", 64, "--held-out", 60)
     stored = (ROOT / "reference" / "benchmarks" / "heads.md").read_text(encoding="utf-8")
-    written = page.read_text(encoding="utf-8")
     names = [
         [line.split("|")[1] for line in text.splitlines() if line.startswith("|")]
         for text in (written, stored)

@@ -1,15 +1,8 @@
 """The minutes in a header come from what the page shows."""
 
-import sys
-from importlib import import_module
-from pathlib import Path
-
+import honest_time
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
-honest_time = import_module("honest_time")
-sys.path.pop(0)
 
 
 def minutes(*cells) -> int:

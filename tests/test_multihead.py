@@ -2,7 +2,6 @@
 
 import copy
 import gc
-import importlib.util
 import inspect
 import io
 import math
@@ -10,6 +9,7 @@ import pickle
 import re
 from pathlib import Path
 
+import measure
 import pytest
 import torch
 from graphs import kept_by_the_graph
@@ -417,16 +417,8 @@ def test_a_hook_at_the_last_projection_silences_a_head():
     assert not torch.allclose(outputs[0], outputs[1])
 
 
-@pytest.fixture(scope="module")
-def measure():
-    spec = importlib.util.spec_from_file_location("measure", ROOT / "benchmarks" / "measure.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.slow
-def test_memory_grows_with_the_length_and_not_with_its_square(measure):
+def test_memory_grows_with_the_length_and_not_with_its_square():
     attention = d2l.MultiHeadAttention(32, 32, 32, 32, 4, 0)
     peaks = {}
     for length in (1024, 2048):  # below, the kernel's blocks grow too

@@ -3,19 +3,15 @@
 import copy
 import json
 import re
-import sys
-from importlib import import_module
 from pathlib import Path
 
+import honest_time
 import nbformat
 import pytest
+import run_notebooks
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
-sys.path.insert(0, str(ROOT / "scripts"))
-honest_time = import_module("honest_time")
-run_notebooks = import_module("run_notebooks")
-sys.path.pop(0)
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
 
 

@@ -71,3 +71,13 @@ def test_what_forge_and_audit_shows_was_translated_without_a_mistake(name):
     assert " ".join(json.loads(found[0][0])).startswith("his old dogs and the happy cow")
     for _, target, translations in found:
         assert json.loads(translations) == [" ".join(json.loads(target))] * 2
+
+
+def test_4b_says_what_stands_behind_case_5():
+    tallies = re.search(r'"tallies":(\{.*?\}\}),', stored(BELIEVE, "forge = Forge("))[1]
+    links, _, _, changed, other = map(
+        sum, zip(*json.loads(tallies)["1 0 0 form"]["bins"], strict=True)
+    )
+    said = f"changes {changed / links:.0%} of the words, hiding another {100 * other / links:.0f}."
+    notebook = nbformat.read(CHAPTERS / f"{BELIEVE}.ipynb", as_version=4)
+    assert any(said.replace("%", " %") in cell.source for cell in notebook.cells)

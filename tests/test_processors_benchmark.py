@@ -1,17 +1,13 @@
 """The benchmark that runs walks as on other processors."""
 
-import sys
-from importlib import import_module
 from pathlib import Path
 
 import nbformat
+import processors
 import pytest
 from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-processors = import_module("processors")
-sys.path.pop(0)
 
 
 def notebook(*cells):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from set_repository import point_at
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -248,11 +249,6 @@ def test_make_lint_looks_at_the_workflows():
 
 
 def test_publishing_fills_in_the_repository_it_runs_from(tmp_path):
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        from set_repository import point_at
-    finally:
-        sys.path.pop(0)
     before = (ROOT / "_config.yml").read_text("utf8")
     after = point_at(before, "https://github.com/reader/fork", "trunk")
     assert yaml.safe_load(after)["repository"] == {

@@ -2,13 +2,13 @@
 
 import copy
 import gc
-import importlib.util
 import io
 import math
 import pickle
 import re
 from pathlib import Path
 
+import measure
 import pytest
 import torch
 from graphs import kept_by_the_graph
@@ -636,15 +636,7 @@ def test_additive_scores_by_hand_leave_their_inputs_alone():
     assert keys.tolist() == [[[0.5, 1.0], [1.0, 0.0]]]
 
 
-@pytest.fixture(scope="module")
-def measure():
-    spec = importlib.util.spec_from_file_location("measure", ROOT / "benchmarks" / "measure.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_additive_features_exist_once_forward_and_three_times_backward(measure):
+def test_additive_features_exist_once_forward_and_three_times_backward():
     """n = B Q K h numbers: what the class promises, with 2 % for everything of three axes."""
     batch, queries, keys, hiddens = 2, 128, 128, 64
     n = 4 * batch * queries * keys * hiddens  # bytes
@@ -658,7 +650,7 @@ def test_additive_features_exist_once_forward_and_three_times_backward(measure):
 
 
 @pytest.mark.parametrize("shape", [(2, 512, 8), (1, 2, 512, 8)])
-def test_dot_products_never_hold_the_matrix_of_weights(measure, shape):
+def test_dot_products_never_hold_the_matrix_of_weights(shape):
     attention = d2l.DotProductAttention(0)
     q = torch.randn(shape, requires_grad=True)
     lens = torch.tensor([100, 512][: shape[0]])

@@ -1,32 +1,17 @@
 """The Transformer's benchmark: what its stored pages promise, and that they can be written."""
 
-import importlib.util
 import re
-import sys
 from argparse import Namespace
 from pathlib import Path
 
 import pytest
 import torch
+import transformer
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 ROOT = Path(__file__).resolve().parents[1]
-SCRIPT = ROOT / "benchmarks" / "transformer.py"
 PAGES = ROOT / "reference" / "benchmarks"
-
-
-@pytest.fixture(scope="module")
-def benchmark():
-    sys.path.insert(0, str(SCRIPT.parent))  # it imports its neighbours
-    spec = importlib.util.spec_from_file_location("transformer_benchmark", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    threads, path = torch.get_num_threads(), list(sys.path)
-    spec.loader.exec_module(module)
-    torch.set_num_threads(1)
-    yield module
-    torch.set_num_threads(threads)
-    sys.path[:] = [place for place in path if place != str(SCRIPT.parent)]
-    del sys.modules[spec.name]
 
 
 def shape(lines):
@@ -44,10 +29,10 @@ def cells(name, start):
 
 
 @pytest.mark.slow
-def test_the_page_of_the_translators_can_be_written(benchmark):
+def test_the_page_of_the_translators_can_be_written():
     options = {"seeds": [0], "pairs": 200, "held_out": 30, "epochs": 1}
     options = Namespace(**options, encoder_dropout=0.0, min_freq=1)
-    lines = list(benchmark.translators(options))
+    lines = list(transformer.translators(options))
     assert shape(lines) == shape(stored("transformer.md"))
     assert "nan" not in "\n".join(lines)
 
@@ -57,13 +42,13 @@ def test_the_transformer_reaches_98_on_every_seed():
     assert float(re.search(r"\((.+)–", mean_and_range)[1]) >= 98
 
 
-def test_both_decoders_write_the_same(benchmark, monkeypatch):
+def test_both_decoders_write_the_same(monkeypatch):
     sizes = {"num_hiddens": 16, "ffn_num_hiddens": 32, "num_heads": 2, "num_layers": 2}
-    monkeypatch.setattr(benchmark, "DECODER", sizes)
-    monkeypatch.setattr(benchmark, "STEPS", (2, 4))
-    lines = list(benchmark.decoding(Namespace(batch_size=2, rounds=1)))
+    monkeypatch.setattr(transformer, "DECODER", sizes)
+    monkeypatch.setattr(transformer, "STEPS", (2, 4))
+    lines = list(transformer.decoding(Namespace(batch_size=2, rounds=1)))
     assert "nan" not in "\n".join(lines)
-    for ways in zip(*(way(5) for way in benchmark.decoders(batch_size=3)), strict=True):
+    for ways in zip(*(way(5) for way in transformer.decoders(batch_size=3)), strict=True):
         torch.testing.assert_close(*ways, rtol=0, atol=1e-5)
 
 
@@ -74,9 +59,9 @@ def test_decoding_grows_with_length_and_the_cache_pays():
     assert float(cells(page, "256 |")[0][-1]) >= 8
 
 
-def test_both_encoders_are_measured(benchmark, monkeypatch):
-    monkeypatch.setattr(benchmark, "ENCODERS", [(2, 6, 16, 32, 2)])
-    lines = list(benchmark.encoding(Namespace(seconds=0.01)))
+def test_both_encoders_are_measured(monkeypatch):
+    monkeypatch.setattr(transformer, "ENCODERS", [(2, 6, 16, 32, 2)])
+    lines = list(transformer.encoding(Namespace(seconds=0.01)))
     assert sum(line.startswith("| 2 × 6 × 16") for line in lines) == 2
 
 

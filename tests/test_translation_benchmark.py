@@ -1,33 +1,19 @@
 """The translation benchmark: its promise about a step, and that its pages can be written."""
 
-import importlib.util
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 from time import process_time
 
+import one_vector
 import pytest
 import torch
+import translation
 
 ROOT = Path(__file__).resolve().parents[1]
 TATOEBA = ROOT.parent / "shared" / "data" / "tatoeba-eng-fra" / "eng-fra.tsv"
-SCRIPT = ROOT / "benchmarks" / "translation.py"
 
 
-@pytest.fixture(scope="module")
-def translation():
-    sys.path.insert(0, str(SCRIPT.parent))  # it imports its neighbour
-    spec = importlib.util.spec_from_file_location("translation_benchmark", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    sys.path.remove(str(SCRIPT.parent))
-    del sys.modules[spec.name]
-
-
-def test_the_twin_that_projects_at_every_step_says_the_same(translation):
+def test_the_twin_that_projects_at_every_step_says_the_same():
     once, every_step = (model.eval() for model in translation.step_models().values())
     calls = []
     every_step.decoder.attention.W_k.register_forward_hook(lambda *_: calls.append(1))
@@ -37,7 +23,7 @@ def test_the_twin_that_projects_at_every_step_says_the_same(translation):
 
 
 @pytest.mark.slow
-def test_projecting_once_makes_a_training_step_faster(translation):
+def test_projecting_once_makes_a_training_step_faster():
     functions = translation.step_functions(batch_size=64, num_source=30, num_target=12)
     times = {name: [] for name in functions}
     threads = torch.get_num_threads()
@@ -52,19 +38,10 @@ def test_projecting_once_makes_a_training_step_faster(translation):
     assert once <= 0.85 * every_step
 
 
-def run(*arguments, output):
-    command = [sys.executable, SCRIPT, "--seeds", "0", "--epochs", "1", "--threads", "1"]
-    done = subprocess.run(
-        [*command, *arguments, "--output", output], capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    return output.read_text(encoding="utf-8")
-
-
 @pytest.mark.slow
-def test_the_page_of_our_own_corpus_can_be_written(tmp_path):
-    sizes = "--pairs", "300", "--held-out", "60"
-    page = run(*sizes, "--step-seconds", "0.1", output=tmp_path / "page.md")
+def test_the_page_of_our_own_corpus_can_be_written(page_of):
+    sizes = "--pairs", 300, "--held-out", 60, "--step-seconds", 0.1
+    page = page_of(translation, "--seeds", 0, "--epochs", 1, *sizes)
     for words in (
         "one-directional",
         "nrefs:1|case:mixed",
@@ -77,22 +54,18 @@ def test_the_page_of_our_own_corpus_can_be_written(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_page_of_real_sentences_can_be_written(tmp_path):
+def test_the_page_of_real_sentences_can_be_written(page_of):
     if not TATOEBA.exists():
         pytest.skip("the Tatoeba sample is not beside this checkout")
-    page = run("--tatoeba", TATOEBA, "--pairs", "300", output=tmp_path / "page.md")
+    page = page_of(translation, "--seeds", 0, "--epochs", 1, "--tatoeba", TATOEBA, "--pairs", 300)
     assert "nrefs:var|case:mixed|eff:no|tok:none" in page
     assert "none of which is in training" in page
     assert str(TATOEBA) not in page
 
 
 @pytest.mark.slow
-def test_the_page_of_one_vector_can_be_written(tmp_path):
-    script, output = SCRIPT.with_name("one_vector.py"), tmp_path / "page.md"
-    sizes = "--pairs", "100", "--held-out", "60", "--epochs", "1"
-    command = [sys.executable, script, *sizes, "--threads", "1"]
-    subprocess.run([*command, "--output", output], check=True, timeout=300)
-    page = output.read_text(encoding="utf-8")
+def test_the_page_of_one_vector_can_be_written(page_of):
+    page = page_of(one_vector, "--pairs", 100, "--held-out", 60, "--epochs", 1)
     stored = (ROOT / "reference" / "benchmarks" / "one-vector.md").read_text(encoding="utf-8")
     kinds = [[line.split("|")[1:3] for line in text.splitlines()] for text in (page, stored)]
     assert kinds[0] == kinds[1]  # the stored table has the rows that the script makes
