@@ -18,7 +18,16 @@ CONTEXT = multiprocessing.get_context("forkserver")
 # Of a kernel's environment, what Jupyter sets for each.
 JUPYTERS_OWN = {"JPY_PARENT_PID", "PYDEVD_USE_FRAME_EVAL"}
 # What notebooks import, and what PyTorch imports when the first optimizer is made.
-WARM = ("ipykernel.ipkernel", "torch", "torch._dynamo", "matplotlib.pyplot", "anywidget")
+WARM = (
+    "ipykernel.ipkernel",
+    "torch",
+    "torch._dynamo",
+    "matplotlib.pyplot",
+    "sacrebleu.metrics",
+    "statsmodels.api",
+    "d2lattn.corpus",
+    "d2lattn.explorables",
+)
 
 
 class Kernel(CONTEXT.Process):

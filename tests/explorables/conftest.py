@@ -39,16 +39,10 @@ def server(folder) -> Iterator[str]:
 def visit(chromium, folder, server) -> Iterator[Callable]:
     """Open outputs as a page; at the end nothing may have failed or left for elsewhere."""
     troubles: list[str] = []
-    pages = []
+    pages, addresses = [], set()
 
-    def open_page(
-        *bodies, theme="light", width=1280, scheme="file", scripts=True, hash="", **options
-    ):
-        path = folder / f"{len(list(folder.iterdir()))}.html"
-        path.write_text(document(*bodies, theme=theme), encoding="utf-8")
-        address = path.as_uri() if scheme == "file" else server + path.name
-        options = {"viewport": {"width": width, "height": 900}} | options
-        page = chromium.new_page(java_script_enabled=scripts, reduced_motion="reduce", **options)
+    def open_window(**options):
+        page = chromium.new_page(reduced_motion="reduce", **options)
         pages.append(page)
         page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
         page.on(
@@ -60,13 +54,34 @@ def visit(chromium, folder, server) -> Iterator[Callable]:
             url = route.request.url
             if url.endswith("/favicon.ico"):
                 route.fulfill(status=204)
-            elif url == address or url.startswith(("data:", "blob:")):
+            elif url in addresses or url.startswith(("data:", "blob:")):
                 route.continue_()
             else:
                 troubles.append(f"asks elsewhere: {url}")
                 route.abort()
 
         page.route("**/*", gate)
+        return page
+
+    def open_page(
+        *bodies,
+        theme="light",
+        width=1280,
+        scheme="file",
+        scripts=True,
+        hash="",
+        again=False,
+        **options,
+    ):
+        path = folder / f"{len(list(folder.iterdir()))}.html"
+        path.write_text(document(*bodies, theme=theme), encoding="utf-8")
+        address = path.as_uri() if scheme == "file" else server + path.name
+        addresses.add(address)
+        if again and pages:  # in the same window: an example of a property after the other
+            page = pages[-1]
+        else:
+            options = {"viewport": {"width": width, "height": 900}} | options
+            page = open_window(java_script_enabled=scripts, **options)
         page.goto(address + hash)
         if scripts:
             page.wait_for_function(

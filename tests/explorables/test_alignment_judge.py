@@ -232,7 +232,7 @@ def test_shows_the_scores_of_the_metrics(visit, record_list, threshold, shift, d
         shift=shift,
         marks=marks,
     )
-    page = visit(judge.to_html())
+    page = visit(judge.to_html(), again=True)
 
     predicted = [
         shift_links(alignment_links(r.weights, threshold), shift, len(r.target))
@@ -256,7 +256,6 @@ def test_shows_the_scores_of_the_metrics(visit, record_list, threshold, shift, d
     cells = page.locator("rect[data-value]").evaluate_all("es => es.map(e => +e.dataset.value)")
     cells = torch.tensor(cells, dtype=torch.float32)
     torch.testing.assert_close(cells, one.weights.flatten(), rtol=0, atol=1.001e-4)
-    page.close()
 
 
 @pytest.mark.browser

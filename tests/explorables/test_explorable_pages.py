@@ -243,7 +243,7 @@ number = st.floats(-20, 20).map(lambda x: round(x, 4))
 def test_bench_shows_pytorchs_numbers(visit, points, query, bandwidth, kernel):
     keys, values = torch.tensor(points, dtype=torch.float64).T
     bench = NadarayaWatsonBench(keys, values, query=query, bandwidth=bandwidth, kernel=kernel)
-    page = visit(bench.to_html())
+    page = visit(bench.to_html(), again=True)
     function = KERNELS[kernel]
     prediction, weights = nadaraya_watson(
         torch.tensor([query], dtype=torch.float64), keys, values, bandwidth, function
@@ -261,7 +261,6 @@ def test_bench_shows_pytorchs_numbers(visit, points, query, bandwidth, kernel):
         assert float(printed) == pytest.approx(prediction.item(), abs=5.1e-4)
     else:
         assert printed == "none"
-    page.close()
 
 
 def test_bench_of_points_in_one_place(visit):
@@ -273,7 +272,7 @@ def test_bench_of_points_in_one_place(visit):
 @few
 def test_mixer_shows_pytorchs_numbers(visit, strength, salience, ask):
     mixer = CueMixer(strength=strength, salience=salience, ask=ask)
-    page = visit(mixer.to_html())
+    page = visit(mixer.to_html(), again=True)
     matches = torch.tensor(mixer.matches, dtype=torch.float64)  # (n, m)
     every = torch.softmax(strength * matches.T + torch.tensor(salience).double(), -1)  # (m, n)
     weights = every[ask]
@@ -284,7 +283,6 @@ def test_mixer_shows_pytorchs_numbers(visit, strength, salience, ask):
     assert shown(page, "entropy") == pytest.approx(attention_entropy(weights).item(), abs=1e-6)
     cells = page.locator("rect[data-value]").evaluate_all("es => es.map(e => +e.dataset.value)")
     torch.testing.assert_close(torch.tensor(cells).double(), every.flatten(), rtol=1e-6, atol=1e-9)
-    page.close()
 
 
 def test_norms_agree_until_they_are_broken(visit):

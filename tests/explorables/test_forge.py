@@ -125,7 +125,7 @@ def test_evidence_is_that_of_the_metrics(visit, given_, drawn, shift, twentieths
         for who, name in enumerate("ab")
     }
     figure = Forge(sentences, models, [0], drawn=drawn, shift=shift, threshold=threshold)
-    page = visit(figure.to_html())
+    page = visit(figure.to_html(), again=True)
     # Links are read off the picture: the largest weight of a row, where it is not left white.
     links, diagonal, gold, changed, other = [], [], [], [], []
     for one, pair, effects in given_:
@@ -156,7 +156,6 @@ def test_evidence_is_that_of_the_metrics(visit, given_, drawn, shift, twentieths
     assert shown(page, "all-changed") == close(mean(changed))
     # Sent with three decimals.
     assert shown(page, "all-other") == pytest.approx(mean(other), abs=1e-3, nan_ok=True)
-    page.close()
 
 
 def text(page, name):

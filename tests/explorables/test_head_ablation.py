@@ -112,7 +112,7 @@ def test_what_heads_are_worth_is_what_all_orders_say(visit, drawn):
     num_heads = len(on)
     example = ONE | {name: [ONE[name][0]] * num_heads for name in ("weights", "lengths")}
     figure = HeadAblation([example], {"zero": losses}, on=on)
-    page = visit(figure.to_html())
+    page = visit(figure.to_html(), again=True)
     assert shown(page, "all") == losses[-1]
     assert shown(page, "none") == losses[0]
     assert shown(page, "now") == losses[sum(2**h for h in range(num_heads) if on[h])]
@@ -124,7 +124,6 @@ def test_what_heads_are_worth_is_what_all_orders_say(visit, drawn):
         assert found == pytest.approx([last, losses[0] - losses[2**h], wanted[h]], abs=1e-9)
         assert figure.worth()[h] == pytest.approx(found, abs=1e-9)
     assert sum(wanted) == pytest.approx(losses[0] - losses[-1], abs=1e-9)
-    page.close()
 
 
 @pytest.fixture(scope="module")

@@ -163,7 +163,7 @@ def test_shows_pytorchs_numbers(visit, order, width, hidden, size, positions, se
         order=order,
         positions=positions,
     )
-    page = visit(figure.to_html())
+    page = visit(figure.to_html(), again=True)
     weights, now = attention(figure, order)
     _, first = attention(figure, range(n))
     torch.testing.assert_close(data(page, "value"), weights.flatten(), rtol=1e-6, atol=1e-9)
@@ -176,7 +176,6 @@ def test_shows_pytorchs_numbers(visit, order, width, hidden, size, positions, se
     if not positions:
         assert max(shown(page, f"change-{t}") for t in range(n)) < 1e-12
     assert tokens(page) == [f"w{t}" for t in order]
-    page.close()
 
 
 @pytest.mark.browser
@@ -190,7 +189,7 @@ def test_waves_show_pytorchs_numbers(visit, position, offset, frequencies):
     figure = PermuteAndEncode(
         view="waves", position=position, offset=offset, frequencies=frequencies
     )
-    page = visit(figure.to_html())
+    page = visit(figure.to_html(), again=True)
     on = torch.tensor(frequencies).repeat_interleave(2)
     P = encoding(torch.arange(81), 16)
     kept = P * on
@@ -218,7 +217,6 @@ def test_waves_show_pytorchs_numbers(visit, position, offset, frequencies):
         rtol=0, atol=1.01,
     )  # fmt: skip
     assert (colours[(~on).expand(81, 16)] == torch.tensor([204, 204, 204, 255])).all()
-    page.close()
 
 
 @pytest.mark.browser

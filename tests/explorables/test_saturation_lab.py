@@ -120,7 +120,7 @@ def test_shows_pytorchs_numbers(visit, width, scaled, temperature, valid_length,
         valid_length=valid_length,
         seed=seed,
     )
-    page = visit(lab.to_html())
+    page = visit(lab.to_html(), again=True)
     divisor = temperature * (math.sqrt(width) if scaled else 1)
     query, keys = tensors(lab.vectors())
     scores = keys @ query / divisor  # (16, D) x (D,) -> (16,)
@@ -137,7 +137,6 @@ def test_shows_pytorchs_numbers(visit, width, scaled, temperature, valid_length,
     pairs = (queries * keys).sum(-1) / divisor  # (256, D) -> (256,)
     assert shown(page, "variance") == close(pairs.var(unbiased=False))
     assert shown(page, "theory") == close((1 if scaled else width) / temperature**2)
-    page.close()
 
 
 @pytest.mark.browser
@@ -171,7 +170,7 @@ def test_scaling_is_the_temperature_root_d(visit):
 @few
 def test_field_shows_pytorchs_score(visit, score, query, key, seed):
     lab = SaturationLab(view="field", score=score, query=query, key=key, seed=seed)
-    page = visit(lab.to_html())
+    page = visit(lab.to_html(), again=True)
     W_q, W_k, w_v, q, k = tensors([*lab.network(), query, key])
     wanted = {
         "dot": q @ k,
@@ -181,7 +180,6 @@ def test_field_shows_pytorchs_score(visit, score, query, key, seed):
     }[score]
     assert shown(page, "score") == close(wanted)
     assert shown(page, "low") - 0.3 <= wanted <= shown(page, "high") + 0.3
-    page.close()
 
 
 PIXEL = """([x, y]) => {
