@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import nbformat
 import pytest
+import run_notebooks
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -86,8 +87,7 @@ def _write_small_notebook(path: Path) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
     notebook.metadata["kernelspec"] = {"display_name": "Python 3", "name": "python3"}
     nbformat.write(notebook, path)
-    runner = REPOSITORY / "scripts" / "run_notebooks.py"
-    subprocess.run([sys.executable, runner, path], check=True, capture_output=True)
+    run_notebooks.run(path)
 
 
 def _write_until_its_explorable(chapter: Path, folder: Path) -> None:
