@@ -59,6 +59,7 @@ from d2lattn.multihead import MultiHeadAttention, transpose_output, transpose_qk
 from d2lattn.once import train_once
 from d2lattn.plotting import show_heatmaps, show_source, use_book_style, use_svg_display
 from d2lattn.positional import LearnedPositionalEncoding, PositionalEncoding, sinusoids
+from d2lattn.processes import side_by_side
 from d2lattn.scoring import (
     AdditiveAttention,
     DotProductAttention,

@@ -36,7 +36,7 @@ class Kernel(CONTEXT.Process):
     stdin = stdout = stderr = None
 
     def __init__(self, arguments: list[str], folder: str | Path) -> None:
-        super().__init__(daemon=True)
+        super().__init__()
         self.arguments, self.folder = arguments, folder
 
     def run(self) -> None:
