@@ -6,13 +6,10 @@ import pickle
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from typing import TypeVar
-
-Given = TypeVar("Given")
-Found = TypeVar("Found")
+from typing import Any
 
 
-def side_by_side(function: Callable[[Given], Found], each: Iterable[Given]) -> list[Found]:
+def side_by_side(function: Callable[[Any], Any], each: Iterable[Any]) -> list[Any]:
     """Call a function with each of these, as `map` does, in as many processes as there is use for.
 
     So two models are trained in the time of the slower one. Each process is a fork of this one and
