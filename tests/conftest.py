@@ -63,7 +63,7 @@ def page_of(one_thread, tmp_path, monkeypatch) -> Callable[..., str]:
     def call(benchmark: ModuleType, *arguments: object) -> str:
         page = tmp_path / "page.md"
         command = [benchmark.__file__, *arguments, "--output", page]
-        monkeypatch.setattr(sys, "argv", [*map(str, command)])
+        monkeypatch.setattr(sys, "argv", list(map(str, command)))
         benchmark.main()
         return page.read_text(encoding="utf-8")
 
