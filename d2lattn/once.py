@@ -5,13 +5,14 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock
 from torch import Tensor, nn
 
 from d2lattn.cache import cache_directory
@@ -58,8 +59,8 @@ def do_once(name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Give what `make` gives, or what it gave before under this name.
 
     The name says all that the result depends on, but for the code of this package and PyTorch's
-    version: where these have changed, it is made anew. Results lie in `cache_directory`, below
-    ``once``.
+    version: where these have changed, it is made anew. While another process makes it, this one
+    waits. Results lie in `cache_directory`, below ``once``.
 
     Args:
         name: as long as need be; a number stands for it on the disk.
@@ -67,11 +68,22 @@ def do_once(name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """
     seen = hashlib.sha256(_code() + repr((torch.__version__, name)).encode())
     path = cache_directory() / "once" / f"{seen.hexdigest()}.pt"
-    result = _load(path)
-    if result is None:
-        result = make()
-        _save(path, result)
+    with _alone(path):
+        result = _load(path)
+        if result is None:
+            result = make()
+            _save(path, result)
     return result
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Let others wait who want the same file; where none can be written, nobody waits."""
+    with ExitStack() as held:
+        with suppress(OSError, NotImplementedError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(FileLock(path.with_suffix(".lock")))
+        yield
 
 
 def _fingerprint(
@@ -135,10 +147,10 @@ def _load(path: Path) -> dict[str, Any] | None:
 def _save(path: Path, result: dict[str, Any]) -> None:
     """Keep it, whole or not at all; a folder that cannot be written costs only time."""
     with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
             torch.save(result, Path(folder) / path.name)
             os.replace(Path(folder) / path.name, path)
         by_use = sorted(path.parent.glob("*.pt"), key=lambda file: file.stat().st_mtime)
         for file in by_use[:-MOST]:
             file.unlink()
+            file.with_suffix(".lock").unlink(missing_ok=True)

@@ -29,4 +29,4 @@ class Attends:
         return self._weights()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_weights": None}
+        return {name: kept for name, kept in self.__dict__.items() if name != "_weights"}

@@ -1,5 +1,11 @@
 """A training that is kept: taken up where nothing changed, and done again where anything did."""
 
+import copy
+import pickle
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from torch import nn
@@ -63,6 +69,14 @@ def test_the_second_time_gives_what_the_first_did(trainings):
             assert torch.equal(model.state_dict()[name], weight)
 
 
+def test_a_model_is_the_same_in_another_process_and_after_use(trainings):
+    used = build()
+    used(*(next(iter(loader(torch.Generator())))[i] for i in (0, 2, 1)))
+    for model in (build(), pickle.loads(pickle.dumps(build())), copy.deepcopy(used), used):
+        once.train_once(model, loader, num_epochs=1)
+    assert len(trainings) == 1
+
+
 @pytest.mark.parametrize(
     ("model", "batches", "options"),
     [
@@ -91,12 +105,38 @@ def test_new_code_is_trained(trainings, monkeypatch):
     assert len(trainings) == 3
 
 
+def test_who_wants_what_another_makes_waits_for_it():
+    made, others_come = [], threading.Barrier(3)
+
+    def make():
+        time.sleep(0.3)  # time enough for the others to find nothing, if they looked
+        made.append("once")
+        return {"made": len(made)}
+
+    def want(_):
+        others_come.wait(timeout=10)
+        return once.do_once("a long training", make)
+
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(want, range(3))) == [{"made": 1}] * 3
+    assert once.do_once("another", make) == {"made": 2}
+
+
+def test_what_fails_is_tried_again_by_who_waited():
+    def fail():
+        raise ValueError("no training")
+
+    with pytest.raises(ValueError, match="no training"):
+        once.do_once("a long training", fail)
+    assert once.do_once("a long training", lambda: {"made": 1}) == {"made": 1}
+
+
 @pytest.mark.parametrize(
     "damage", [lambda b: b"", lambda b: b"no weights", lambda b: b[: len(b) // 2]]
 )
 def test_a_damaged_file_is_as_none(trainings, kept, damage):
     once.train_once(build(), loader, num_epochs=1)
-    (path,) = kept.iterdir()
+    (path,) = kept.glob("*.pt")
     path.write_bytes(damage(path.read_bytes()))
     once.train_once(build(), loader, num_epochs=1)
     once.train_once(build(), loader, num_epochs=1)
@@ -116,7 +156,8 @@ def test_the_one_unused_for_longest_goes(trainings, kept, monkeypatch):
     for seed in (0, 1, 0, 2, 0):  # at the third, 0 is used again: so 1 goes for 2
         once.train_once(build(seed), loader, num_epochs=1)
     assert len(trainings) == 3
-    assert len(list(kept.iterdir())) == 2
+    assert len(list(kept.glob("*.pt"))) == 2
+    assert len(list(kept.iterdir())) == 4  # each with its lock
 
 
 def test_code_that_nobody_watches_is_refused():
