@@ -152,8 +152,10 @@ def others(points: Tensor) -> Tensor:
     if points.dim() != 1 or len(points) < 2:
         raise wrong(ValueError, "points", points, "(K,), K ≥ 2")
     count = len(points)
-    not_own = ~torch.eye(count, dtype=torch.bool, device=points.device)  # (K, K)
-    return points.expand(count, count)[not_own].reshape(count, count - 1)  # (K, K) -> (K, K - 1)
+    # Row after row in one line, the own points come first and then after every K others.
+    line = points.expand(count, count).flatten()[1:]  # (K, K) -> (K * K - 1,)
+    # -> (K - 1, K + 1) -> (K - 1, K) -> (K, K - 1)
+    return line.unflatten(0, (count - 1, count + 1))[:, :-1].reshape(count, count - 1)
 
 
 def leave_one_out_error(
