@@ -11,6 +11,9 @@ BUILD := $(BIN)/jupyter-book build . --warningiserror --nitpick --keep-going
 # A worker for each processor, four at most: each holds a PyTorch, a browser or a notebook's kernel.
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4
 
+# Half a hundred kernels and the next run take up what Python compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: book test check lab notebooks serve lint types javascript unit nbval browser clean
 
 book: .venv/installed

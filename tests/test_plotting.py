@@ -265,6 +265,7 @@ def test_import_loads_nothing_that_only_pictures_need():
     assert not unwanted & set(loaded)
 
 
+@pytest.mark.slow
 def test_style_starts_no_notebook_shell():
     code = (
         "import sys, matplotlib; matplotlib.use('agg'); import IPython, d2lattn as d2l;"

@@ -17,6 +17,8 @@ from d2lattn.corpus.lexicon import lexicon
 
 NUMBER = 20_000
 
+pytestmark = pytest.mark.slow  # to make them alone takes seconds
+
 FEMININE = [
     "fille",
     "femme",
@@ -508,7 +510,6 @@ def false_alarm(error):
     return error["sRuleId"].startswith(FALSE_ALARMS)
 
 
-@pytest.mark.slow
 def test_grammalecte_finds_no_mistake():
     checker = grammalecte()
 

@@ -167,6 +167,7 @@ digest = hashlib.sha256(repr((told, words)).encode()).hexdigest()
 """
 
 
+@pytest.mark.slow
 def test_the_same_pairs_whatever_the_hash_seed():
     """Here and in a process with another seed: sets of strings then come in another order."""
     here = {}
@@ -182,6 +183,7 @@ def test_the_same_pairs_whatever_the_hash_seed():
     assert there.stdout.strip() == here["digest"]
 
 
+@pytest.mark.slow
 def test_20_000_pairs_take_less_than_5_seconds_of_the_processor():
     start = time.process_time()
     generate(20_000)
