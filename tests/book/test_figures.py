@@ -36,12 +36,15 @@ def test_axe_finds_nothing_in_the_figures(visit, figures_on, theme):
         """() => document.querySelectorAll("article :not(style, :has(.d2lx), .d2lx, .d2lx *)")
             .forEach((one) => one.remove())"""
     )
-    clean("at the start")
+    clean("at the start", runOnly=COLOURS)
     predict = page.get_by_role("button", name="Predict first", disabled=False)
-    while predict.count():
-        predict.first.click()
-        page.evaluate(FRAME)  # its name changes, and the next one is the first
-    clean("while the reader predicts")
-    for choose in page.locator(".d2lx").get_by_label(re.compile("View|Read links by")).all():
+    if predict.count():
+        while predict.count():
+            predict.first.click()
+            page.evaluate(FRAME)  # its name changes, and the next one is the first
+        clean("while the reader predicts")
+    views = page.locator(".d2lx").get_by_label(re.compile("View|Read links by")).all()
+    for choose in views:
         choose.select_option(index=1)
-    clean("in the second view")
+    if views:
+        clean("in the second view")
