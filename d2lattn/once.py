@@ -22,6 +22,9 @@ from d2lattn.training import History, train
 MOST = 50
 """How many results are kept; a further one takes the place of the one unused for longest."""
 
+PATIENCE = 600.0
+"""Seconds to wait for another process, which may have died where the disk does not notice."""
+
 
 def train_once(
     model: nn.Module, loader: Callable[[torch.Generator], Iterable[Any]], **options: float
@@ -78,11 +81,11 @@ def do_once(name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Let others wait who want the same file; where none can be written, nobody waits."""
+    """Let others wait who want the same file; where no lock can be had, nobody does."""
     with ExitStack() as held:
         with suppress(OSError, NotImplementedError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            held.enter_context(FileLock(path.with_suffix(".lock")))
+            held.enter_context(FileLock(path.with_suffix(".lock"), timeout=PATIENCE))
         yield
 
 

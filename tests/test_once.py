@@ -122,6 +122,25 @@ def test_who_wants_what_another_makes_waits_for_it():
     assert once.do_once("another", make) == {"made": 2}
 
 
+def test_nobody_waits_for_ever(monkeypatch):
+    monkeypatch.setattr(once, "PATIENCE", 0.1)
+    begun, over = threading.Event(), threading.Event()
+
+    def hang():
+        begun.set()
+        assert over.wait(timeout=10)
+        return {"made": 1}
+
+    with ThreadPoolExecutor(1) as thread:
+        slow = thread.submit(once.do_once, "a long training", hang)
+        assert begun.wait(timeout=10)
+        try:
+            assert once.do_once("a long training", lambda: {"made": 2}) == {"made": 2}
+        finally:
+            over.set()
+        assert slow.result(timeout=10) == {"made": 1}
+
+
 def test_what_fails_is_tried_again_by_who_waited():
     def fail():
         raise ValueError("no training")
