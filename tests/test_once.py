@@ -141,7 +141,7 @@ def test_nobody_waits_for_ever(monkeypatch):
         assert slow.result(timeout=10) == {"made": 1}
 
 
-def test_what_fails_is_tried_again_by_who_waited():
+def test_after_a_failure_the_next_one_tries():
     def fail():
         raise ValueError("no training")
 
