@@ -11,7 +11,7 @@ BUILD := $(BIN)/jupyter-book build . --warningiserror --nitpick --keep-going
 # A worker for each processor, four at most: each holds a PyTorch, a browser or a notebook's kernel.
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4
 
-# Half a hundred kernels and the next run take up what Python compiled.
+# What Python compiled is kept, even where the environment says no: each run would do it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: book test check lab notebooks serve lint types javascript unit nbval browser clean
