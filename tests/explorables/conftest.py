@@ -2,12 +2,15 @@
 
 import functools
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from explorable_pages import EXAMPLES, document, frame
+from playwright.sync_api import Page, Route
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -35,33 +38,62 @@ def server(folder) -> Iterator[str]:
     http.shutdown()
 
 
-@pytest.fixture
-def visit(chromium, folder, server) -> Iterator[Callable]:
-    """Open outputs as a page; at the end nothing may have failed or left for elsewhere."""
-    troubles: list[str] = []
-    pages, addresses = [], set()
+class Windows:
+    """Windows that tests hand on, since a new one takes as long as the page in it."""
 
-    def open_window(**options):
-        page = chromium.new_page(reduced_motion="reduce", **options)
-        pages.append(page)
-        page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
-        page.on(
-            "console",
-            lambda said: troubles.append(f"console: {said.text}") if said.type == "error" else None,
-        )
+    def __init__(self, chromium):
+        self._chromium = chromium
+        self._free: dict[str, list[Page]] = defaultdict(list)
+        self.addresses: set[str] = set()
+        self.troubles: list[str] = []
 
-        def gate(route):
-            url = route.request.url
-            if url.endswith("/favicon.ico"):
-                route.fulfill(status=204)
-            elif url in addresses or url.startswith(("data:", "blob:")):
-                route.continue_()
-            else:
-                troubles.append(f"asks elsewhere: {url}")
-                route.abort()
+    @contextmanager
+    def lent(self) -> Iterator[Callable[..., Page]]:
+        """Lend windows by what they are opened with; those that are not closed come back."""
+        out = []
 
-        page.route("**/*", gate)
+        def lend(**options) -> Page:
+            free = self._free[repr(options)]
+            page = free.pop() if free else self._open(options)
+            out.append((free, page))
+            return page
+
+        yield lend
+        for free, page in out:
+            if not page.is_closed():
+                page.emulate_media(media="null", forced_colors="null")
+                page.mouse.move(0, 0)
+                free.append(page)
+
+    def _open(self, options: dict) -> Page:
+        page = self._chromium.new_page(reduced_motion="reduce", **options)
+        note = self.troubles.append
+        page.on("pageerror", lambda error: note(f"page error: {error}"))
+        page.on("console", lambda m: m.type == "error" and note(f"console: {m.text}"))
+        page.route("**/*", self._gate)
         return page
+
+    def _gate(self, route: Route) -> None:
+        url = route.request.url
+        if url.endswith("/favicon.ico"):
+            route.fulfill(status=204)
+        elif url in self.addresses or url.startswith(("data:", "blob:")):
+            route.continue_()
+        else:
+            self.troubles.append(f"asks elsewhere: {url}")
+            route.abort()
+
+
+@pytest.fixture(scope="session")
+def windows(chromium) -> Windows:
+    return Windows(chromium)
+
+
+@pytest.fixture
+def visit(windows, folder, server) -> Iterator[Callable]:
+    """Open outputs as a page; at the end nothing may have failed or left for elsewhere."""
+    windows.troubles.clear()
+    pages = []
 
     def open_page(
         *bodies,
@@ -76,12 +108,11 @@ def visit(chromium, folder, server) -> Iterator[Callable]:
         path = folder / f"{len(list(folder.iterdir()))}.html"
         path.write_text(document(*bodies, theme=theme), encoding="utf-8")
         address = path.as_uri() if scheme == "file" else server + path.name
-        addresses.add(address)
-        if again and pages:  # in the same window: an example of a property after the other
-            page = pages[-1]
-        else:
+        windows.addresses.add(address)
+        if not (again and pages):  # else in the same window: an example of a property after another
             options = {"viewport": {"width": width, "height": 900}} | options
-            page = open_window(java_script_enabled=scripts, **options)
+            pages.append(lend(java_script_enabled=scripts, **options))
+        page = pages[-1]
         page.goto(address + hash)
         if scripts:
             page.wait_for_function(
@@ -91,7 +122,6 @@ def visit(chromium, folder, server) -> Iterator[Callable]:
             frame(page)
         return page
 
-    yield open_page
-    for page in pages:
-        page.close()
-    assert troubles == []
+    with windows.lent() as lend:
+        yield open_page
+    assert windows.troubles == []

@@ -379,8 +379,8 @@ def test_the_default_state_has_no_hash(visit):
 
 
 def test_copy_link_gives_the_whole_address(visit):
-    page = visit(NadarayaWatsonBench().to_html(), scheme="http")
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    clipboard = ["clipboard-read", "clipboard-write"]
+    page = visit(NadarayaWatsonBench().to_html(), scheme="http", permissions=clipboard)
     page.get_by_role("slider", name="Bandwidth").press("End")
     page.get_by_role("button", name="Copy link").click()
     page.get_by_text("The link is copied").wait_for()
