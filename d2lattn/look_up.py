@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from d2lattn.once import do_once
+from d2lattn.cache import do_once
 
 NUM_NETWORKS, NUM_KEYS, NUM_ENTRIES = 5, 8, 16
 RATES = (0.001, 0.003, 0.01, 0.03, 0.1)

@@ -1,29 +1,16 @@
-"""Work that is done once: what a training gave is kept for the next page that needs it."""
+"""A training that is done once: what it taught is kept for the next page that needs it."""
 
 import hashlib
-import os
-import pickle
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
-from filelock import FileLock
 from torch import Tensor, nn
 
-from d2lattn.cache import cache_directory
+from d2lattn.cache import do_once
 from d2lattn.checks import wrong
 from d2lattn.training import History, train
-
-MOST = 50
-"""How many results are kept; a further one takes the place of the one unused for longest."""
-
-PATIENCE = 600.0
-"""Seconds to wait for another process, which may have died where the disk does not notice."""
 
 
 def train_once(
@@ -58,37 +45,6 @@ def train_once(
     return History(**result["history"])
 
 
-def do_once(name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Give what `make` gives, or what it gave before under this name.
-
-    The name says all that the result depends on, but for the code of this package and PyTorch's
-    version: where these have changed, it is made anew. While another process makes it, this one
-    waits. Results lie in `cache_directory`, below ``once``.
-
-    Args:
-        name: as long as need be; a number stands for it on the disk.
-        make: gives tensors, numbers and texts, in dictionaries and lists.
-    """
-    seen = hashlib.sha256(_code() + repr((torch.__version__, name)).encode())
-    path = cache_directory() / "once" / f"{seen.hexdigest()}.pt"
-    with _alone(path):
-        result = _load(path)
-        if result is None:
-            result = make()
-            _save(path, result)
-    return result
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Let others wait who want the same file; where no lock can be had, nobody does."""
-    with ExitStack() as held:
-        with suppress(OSError, NotImplementedError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            held.enter_context(FileLock(path.with_suffix(".lock"), timeout=PATIENCE))
-        yield
-
-
 def _fingerprint(
     model: nn.Module, loader: Callable[[torch.Generator], Iterable[Any]], options: dict[str, float]
 ) -> str:
@@ -116,13 +72,6 @@ def _settings(part: nn.Module) -> list[tuple[str, Any]]:
     return [("class", type(part).__qualname__), *sorted((found | {"training": True}).items())]
 
 
-@cache
-def _code() -> bytes:
-    """All of this package's code: which of it a training runs through is hard to say."""
-    files = sorted(Path(__file__).parent.rglob("*.py"))
-    return b"".join(file.read_bytes() for file in files)
-
-
 def _bytes(tensor: Tensor) -> bytes:
     return tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes()
 
@@ -134,26 +83,3 @@ def _tensors(batches: Any) -> Iterator[Tensor]:
     elif isinstance(batches, Iterable) and not isinstance(batches, str | bytes):
         for part in batches:
             yield from _tensors(part)
-
-
-def _load(path: Path) -> dict[str, Any] | None:
-    """Read a result, if it is there and whole."""
-    try:
-        result: dict[str, Any] = torch.load(path, weights_only=True)
-    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError):
-        return None
-    with suppress(OSError):
-        path.touch()  # used now
-    return result
-
-
-def _save(path: Path, result: dict[str, Any]) -> None:
-    """Keep it, whole or not at all; a folder that cannot be written costs only time."""
-    with suppress(OSError):
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            torch.save(result, Path(folder) / path.name)
-            os.replace(Path(folder) / path.name, path)
-        by_use = sorted(path.parent.glob("*.pt"), key=lambda file: file.stat().st_mtime)
-        for file in by_use[:-MOST]:
-            file.unlink()
-            file.with_suffix(".lock").unlink(missing_ok=True)

@@ -2,15 +2,12 @@
 
 import copy
 import pickle
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 from torch import nn
 
-from d2lattn import EncoderDecoder, Seq2SeqAttentionDecoder, Seq2SeqEncoder, once, train
+from d2lattn import EncoderDecoder, Seq2SeqAttentionDecoder, Seq2SeqEncoder, cache, once, train
 from d2lattn.corpus import Batch
 
 
@@ -97,57 +94,12 @@ def test_whatever_is_new_is_trained(trainings, model, batches, options):
 
 def test_new_code_is_trained(trainings, monkeypatch):
     once.train_once(build(), loader, num_epochs=1)
-    assert b"def train_once" in once._code()
-    monkeypatch.setattr(once, "_code", lambda: b"other code")
+    assert b"def train_once" in cache._code()
+    monkeypatch.setattr(cache, "_code", lambda: b"other code")
     once.train_once(build(), loader, num_epochs=1)
-    monkeypatch.setattr(once.torch, "__version__", "99.0")
+    monkeypatch.setattr(cache.torch, "__version__", "99.0")
     once.train_once(build(), loader, num_epochs=1)
     assert len(trainings) == 3
-
-
-def test_who_wants_what_another_makes_waits_for_it():
-    made, others_come = [], threading.Barrier(3)
-
-    def make():
-        time.sleep(0.3)  # time enough for the others to find nothing, if they looked
-        made.append("once")
-        return {"made": len(made)}
-
-    def want(_):
-        others_come.wait(timeout=10)
-        return once.do_once("a long training", make)
-
-    with ThreadPoolExecutor(3) as threads:
-        assert list(threads.map(want, range(3))) == [{"made": 1}] * 3
-    assert once.do_once("another", make) == {"made": 2}
-
-
-def test_nobody_waits_for_ever(monkeypatch):
-    monkeypatch.setattr(once, "PATIENCE", 0.1)
-    begun, over = threading.Event(), threading.Event()
-
-    def hang():
-        begun.set()
-        assert over.wait(timeout=10)
-        return {"made": 1}
-
-    with ThreadPoolExecutor(1) as thread:
-        slow = thread.submit(once.do_once, "a long training", hang)
-        assert begun.wait(timeout=10)
-        try:
-            assert once.do_once("a long training", lambda: {"made": 2}) == {"made": 2}
-        finally:
-            over.set()
-        assert slow.result(timeout=10) == {"made": 1}
-
-
-def test_after_a_failure_the_next_one_tries():
-    def fail():
-        raise ValueError("no training")
-
-    with pytest.raises(ValueError, match="no training"):
-        once.do_once("a long training", fail)
-    assert once.do_once("a long training", lambda: {"made": 1}) == {"made": 1}
 
 
 @pytest.mark.parametrize(
@@ -171,7 +123,7 @@ def test_where_nothing_can_be_kept_it_trains(trainings, tmp_path, monkeypatch):
 
 
 def test_the_one_unused_for_longest_goes(trainings, kept, monkeypatch):
-    monkeypatch.setattr(once, "MOST", 2)
+    monkeypatch.setattr(cache, "MOST", 2)
     for seed in (0, 1, 0, 2, 0):  # at the third, 0 is used again: so 1 goes for 2
         once.train_once(build(seed), loader, num_epochs=1)
     assert len(trainings) == 3

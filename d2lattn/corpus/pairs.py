@@ -6,11 +6,11 @@ from functools import cache
 from itertools import pairwise
 from random import Random
 
+from d2lattn.cache import do_once
 from d2lattn.checks import wrong
 from d2lattn.corpus.clauses import sentence
 from d2lattn.corpus.phrases import Draft
 from d2lattn.corpus.words import Links, links, spell_english, spell_french
-from d2lattn.once import do_once
 
 SHORTEST, LONGEST = 3, 25
 """The lengths in tokens, on either side, of everything that :func:`generate` gives."""
@@ -121,7 +121,7 @@ def load_corpus(
 ) -> Corpus:
     """Generate the corpus of chapters 4 and 7, split without overlap.
 
-    A large one is kept on the disk by `once.do_once`, for the next chapter that needs it.
+    A large one is kept on the disk by `cache.do_once`, for the next chapter that needs it.
 
     >>> corpus = load_corpus(num_train=100, num_valid=10, num_test=10, num_unseen=10, num_long=10)
     >>> len(corpus.train), len(corpus.long)

@@ -1,0 +1,60 @@
+"""What is made once: others wait for it, though not for ever. (What is kept: see test_once.)"""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from d2lattn import cache
+from d2lattn.cache import do_once
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("D2LATTN_CACHE", str(tmp_path))
+
+
+def test_who_wants_what_another_makes_waits_for_it():
+    made, others_come = [], threading.Barrier(3)
+
+    def make():
+        time.sleep(0.3)  # time enough for the others to find nothing, if they looked
+        made.append("once")
+        return {"made": len(made)}
+
+    def want(_):
+        others_come.wait(timeout=10)
+        return do_once("a long training", make)
+
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(want, range(3))) == [{"made": 1}] * 3
+    assert do_once("another", make) == {"made": 2}
+
+
+def test_nobody_waits_for_ever(monkeypatch):
+    monkeypatch.setattr(cache, "PATIENCE", 0.1)
+    begun, over = threading.Event(), threading.Event()
+
+    def hang():
+        begun.set()
+        assert over.wait(timeout=10)
+        return {"made": 1}
+
+    with ThreadPoolExecutor(1) as thread:
+        slow = thread.submit(do_once, "a long training", hang)
+        assert begun.wait(timeout=10)
+        try:
+            assert do_once("a long training", lambda: {"made": 2}) == {"made": 2}
+        finally:
+            over.set()
+        assert slow.result(timeout=10) == {"made": 1}
+
+
+def test_after_a_failure_the_next_one_tries():
+    def fail():
+        raise ValueError("no training")
+
+    with pytest.raises(ValueError, match="no training"):
+        do_once("a long training", fail)
+    assert do_once("a long training", lambda: {"made": 1}) == {"made": 1}
