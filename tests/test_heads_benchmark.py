@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="module")
 def corpus():
-    return load_corpus(num_train=300)
+    return load_corpus(num_train=300, num_unseen=0, num_long=0)
 
 
 @pytest.fixture
