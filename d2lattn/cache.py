@@ -67,7 +67,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 @cache
 def _code() -> bytes:
-    """All of this package's code: which of it a training runs through is hard to say."""
+    """All of this package's code: which of it a result depends on is hard to say."""
     files = sorted(Path(__file__).parent.rglob("*.py"))
     return b"".join(file.read_bytes() for file in files)
 

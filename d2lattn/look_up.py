@@ -181,7 +181,7 @@ def _learn(score: Score, width: int, rate: float, num_steps: int, every: int) ->
 
     @torch.no_grad()
     def measured(part: Examples) -> Tensor:
-        # 100 at a time take a third of the time: the projected keys of 1,000 would be 40 MB.
+        # 100 at a time take half the time or less: the projected keys of 1,000 would be 40 MB.
         few = zip(*(tensor.split(100, dim=1) for tensor in part[:3]), strict=True)
         said = [attend(score, parameters, *some)[0] for some in few]
         return error(torch.cat(said, dim=1), part.answers)

@@ -106,6 +106,16 @@ def test_rates_are_chosen_and_reported_on_different_examples():
     assert look_up.error(answers, test.answers).mean() < run.test[0].mean() / 2
 
 
+def test_errors_are_those_of_all_examples():
+    run = look_up.learn(look_up.scaled_dot, 16, 0.01, num_steps=20)
+    for purpose, found in (("validation", run.validation), ("test", run.test[-1])):
+        *seen, wanted = look_up.unseen(purpose)
+        with torch.no_grad():
+            said, _ = look_up.attend(look_up.scaled_dot, run.parameters, *seen)
+        assert said.shape == (5, 1000, 1)
+        torch.testing.assert_close(found, look_up.error(said, wanted))
+
+
 def test_the_start_keeps_the_variance_of_entries():
     parameters = look_up.start(5, 16, 256)
     projected = look_up.unseen("test").keys @ parameters.W_k.detach().unsqueeze(1)

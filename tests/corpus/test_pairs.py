@@ -155,9 +155,11 @@ def test_what_the_constructions_say_is_seen_in_the_words(corpus):
 
 def test_a_large_corpus_is_read_again_as_it_was(monkeypatch, tmp_path):
     monkeypatch.setenv("D2LATTN_CACHE", str(tmp_path))
-    monkeypatch.setattr(pairs, "WORTH_KEEPING", 100)
     sizes = {"num_valid": 20, "num_test": 20, "num_unseen": 20, "num_long": 0}
     drawn = load_corpus(5, num_train=40, **sizes)
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(pairs, "WORTH_KEEPING", 100)
+    load_corpus(5, num_train=40, **sizes)
     with monkeypatch.context() as forbidding:
         forbidding.delattr(pairs, "draw")
         kept = load_corpus(5, num_train=40, **sizes)
@@ -169,8 +171,8 @@ def test_a_large_corpus_is_read_again_as_it_was(monkeypatch, tmp_path):
             load_corpus(5, num_train=39, **sizes)
     assert kept == drawn
     assert len(kept.train) == 40
-    used = [pair.constructions for pair in kept.train]  # which equality leaves out
-    assert used == [pair.constructions for pair in drawn.train]
+    used = [pair.constructions for pair in kept.unseen]  # which equality leaves out
+    assert used == [pair.constructions for pair in drawn.unseen]
 
 
 TOLD = """

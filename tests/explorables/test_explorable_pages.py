@@ -23,16 +23,9 @@ few = settings(
 )
 
 
-# Each value of each meets each of the others.
-@pytest.mark.parametrize(
-    ("scheme", "theme", "width"),
-    [
-        ("file", "light", 1280),
-        ("file", "dark", 360),
-        ("http", "light", 360),
-        ("http", "dark", 1280),
-    ],
-)
+@pytest.mark.parametrize("scheme", ["file", "http"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
 def test_renders_without_network(visit, example, scheme, theme, width):
     page = visit(example().to_html(), theme=theme, width=width, scheme=scheme)
     assert page.locator(".d2lx-title").count() == 1
