@@ -5,6 +5,7 @@ PORT ?= 8000
 BIN := .venv/bin
 # Empty: PyTorch comes as pip chooses it.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+TORCH_RELEASE ?= $(shell sed -n 's/^\(torch[<>=][^ ]*\).*/\1/p' requirements.txt)
 NOTEBOOKS := $(wildcard chapters/*.ipynb)
 BUILD := $(BIN)/jupyter-book build . --warningiserror --nitpick --keep-going
 
@@ -71,7 +72,7 @@ define TORCH
 if [ -n "$(TORCH_INDEX)" ] && [ "$$(uname)" = Linux ] && [ ! -e /proc/driver/nvidia ] \
 	&& ! command -v nvidia-smi >/dev/null; then \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --timeout 10 --retries 0 \
-		--index-url "$(TORCH_INDEX)" "$$(sed -n 's/^\(torch[<>=][^ ]*\).*/\1/p' requirements.txt)" \
+		--index-url "$(TORCH_INDEX)" "$(TORCH_RELEASE)" \
 		2>/dev/null || echo "PyTorch's CPU build is out of reach; pip chooses a build."; \
 fi
 endef

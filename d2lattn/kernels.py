@@ -223,7 +223,7 @@ class NWKernelRegression(Attends, nn.Module):
         differences = queries.unsqueeze(-1) - keys  # (Q, 1) - (Q, K) -> (Q, K)
         weights = _weights(gaussian, differences * self.w, differences)
         kept = weights.detach()
-        self._weights = lambda: kept
+        self._keep(lambda: kept)
         # (Q, 1, K) x (Q, K, 1) -> (Q, 1, 1) -> (Q,)
         return torch.bmm(weights.unsqueeze(1), values.unsqueeze(-1)).reshape(-1)
 

@@ -134,7 +134,7 @@ class AdditiveAttention(Attends, nn.Module):
         weights = softmax_among(scores, mask)
         output = self.dropout(weights) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
         kept = weights.detach()
-        self._weights = lambda: kept
+        self._keep(lambda: kept)
         return output
 
 
@@ -203,9 +203,10 @@ class DotProductAttention(Attends, nn.Module):
         check_floats(queries=queries, keys=keys, values=values)
         _check_shapes(queries, keys, values)
         output = self.attend(queries, keys, values, _mask(valid_lens, queries, keys))
-        # Of lengths for each query, the mask is K times as large: so they are kept in its place.
-        lens = None if valid_lens is None else valid_lens.clone()
-        self._weights = partial(_weights_by_lengths, queries.detach(), keys.detach(), lens)
+        if valid_lens is not None and valid_lens.dim() > 1:
+            # The mask is K times as large as a length for each query: so these are kept instead.
+            lens = valid_lens.clone()
+            self._keep(partial(_weights_by_lengths, queries.detach(), keys.detach(), lens))
         return output
 
     def project_keys(self, keys: Tensor) -> Tensor:
@@ -219,9 +220,10 @@ class DotProductAttention(Attends, nn.Module):
 
         The mask, true where a key is valid, broadcasts to the scores: (Q, K) will do.
         """
-        dropout = self.dropout.p if self.dropout.training else 0.0
-        output = _fused_attention(queries, keys, values, mask, dropout)
-        self._weights = partial(_dot_product_weights, queries.detach(), keys.detach(), mask)
+        dropout = self.dropout
+        share = dropout.p if dropout.training else 0.0
+        output = _kernel(queries, keys, values, mask, share)
+        self._keep(partial(_dot_product_weights, queries.detach(), keys.detach(), mask))
         return output
 
 
@@ -236,22 +238,10 @@ def _dot_product_weights(queries: Tensor, keys: Tensor, mask: Tensor | None) -> 
     return softmax_among(scores, mask).to(queries.dtype)
 
 
-def _fused_attention(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float
-) -> Tensor:
-    """Call the kernel in such a way that a row without a key gives 0, and passes 0 back."""
-    if mask is None or mask.any(dim=-1).all():
-        return _kernel(queries, keys, values, mask, dropout)
-    # Not every kernel of every PyTorch does it: some give NaN. So these rows look everywhere, with
-    # a query of zeros, and their output is emptied after.
-    empty = ~mask.any(dim=-1, keepdim=True)  # (B, Q, 1)
-    output = _kernel(queries.masked_fill(empty, 0.0), keys, values, mask | empty, dropout)
-    return output.masked_fill(empty, 0.0)
-
-
 def _kernel(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float
 ) -> Tensor:
+    # A query without a key gets zeros, and passes zeros back, from PyTorch 2.5 on.
     if queries.dim() == 4:
         return F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
     # The kernel wants an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.

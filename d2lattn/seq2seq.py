@@ -285,7 +285,7 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
             outputs.append(output)  # (B, 1, D)
             weights.append(self.attention.attention_weights)  # (B, 1, S)
         logits = self.dense(torch.cat(outputs, dim=1))  # (B, T, D) -> (B, T, V)
-        self._weights = lambda: torch.cat(weights, dim=1)  # (B, T, S)
+        self._keep(lambda: torch.cat(weights, dim=1))  # (B, T, S)
         return logits, state._replace(hidden=hidden)
 
     def select_state(self, state: AttentionState, rows: Tensor) -> AttentionState:

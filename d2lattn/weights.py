@@ -9,10 +9,10 @@ from torch import Tensor
 class Attends:
     """Comes before `nn.Module` among the bases of what has attention weights.
 
-    At the end of `forward`, so that a call that fails changes nothing, a module leaves in
-    `_weights` how its weights are worked out, from tensors without a graph. Nothing is worked out
-    unless somebody reads them. Copies and files of a module start without: what it last looked at
-    is not part of it, and tensors of `torch.func` cannot be stored.
+    At the end of `forward`, so that a call that fails changes nothing, a module tells `_keep` how
+    its weights are worked out, from tensors without a graph. Nothing is worked out unless somebody
+    reads them. Copies and files of a module start without: what it last looked at is not part of
+    it, and tensors of `torch.func` cannot be stored.
     """
 
     _weights: Callable[[], Tensor] | None = None
@@ -27,6 +27,9 @@ class Attends:
         if self._weights is None:
             raise RuntimeError("attention_weights: there are none before the first forward pass")
         return self._weights()
+
+    def _keep(self, weights: Callable[[], Tensor]) -> None:
+        vars(self)["_weights"] = weights  # `nn.Module` would first search its parameters: slow
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: kept for name, kept in self.__dict__.items() if name != "_weights"}

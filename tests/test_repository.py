@@ -145,6 +145,11 @@ def test_without_a_driver_pytorch_comes_for_the_processor_if_it_can(install, cod
     assert ("out of reach" in said) == (code == 1)
 
 
+def test_another_release_of_pytorch_can_be_asked_for(install):
+    (torch, _), _ = install(TORCH_RELEASE="torch==2.5.0")
+    assert torch.endswith("/cpu torch==2.5.0")
+
+
 @pytest.mark.parametrize("reason", [{"driver": True}, {"TORCH_INDEX": ""}])
 def test_with_a_driver_or_on_demand_pip_chooses_pytorch(install, reason):
     ((everything,), said) = install(**reason)
@@ -218,6 +223,15 @@ def test_ci_runs_the_command_of_the_readme():
     assert any(step.get("run", "").startswith("make test") for step in job["steps"])
     assert (ROOT / ".ci/run").read_text("utf8").rstrip().endswith("make test")
     assert os.access(ROOT / ".ci/run", os.X_OK)
+
+
+def test_ci_runs_the_oldest_pytorch_that_is_allowed():
+    text = (ROOT / "requirements.txt").read_text("utf8")
+    oldest = re.search(r"^torch>=([\d.]+),", text, re.MULTILINE)[1]
+    install, release, tests = (step["run"] for step in jobs()["oldest"]["steps"] if "run" in step)
+    assert install == f"make .venv/installed TORCH_RELEASE=torch=={oldest}.0"
+    assert f"startswith('{oldest}.0')" in release
+    assert tests.endswith("tests d2lattn")
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
