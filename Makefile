@@ -26,10 +26,10 @@ test: .venv/installed
 	@$(MAKE) --no-print-directory --jobs=2 lint types javascript book
 	$(PYTEST) --nbval --doctest-modules --durations=25 tests d2lattn $(NOTEBOOKS)
 
-# What can be known within a minute.
+# What can be known within a minute; to load nbval alone takes two seconds.
 check: .venv/installed
 	@$(MAKE) --no-print-directory --jobs=2 lint types
-	$(PYTEST) --doctest-modules -m "not slow and not browser" --quiet tests d2lattn
+	$(PYTEST) -p no:nbval --doctest-modules -m "not slow and not browser" --quiet tests d2lattn
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first, and a walk before the pages that take up what it trained."""
-    items.sort(key=lambda item: _turn(item.path))
+    sizes = Counter(item.path for item in items)
+    items.sort(key=lambda item: (*_turn(item.path), -sizes[item.path], item.path))
 
 
 def _turn(path: Path) -> tuple[int, str]:
@@ -39,19 +41,29 @@ def _turn(path: Path) -> tuple[int, str]:
         return len(walk[1]), path.name
     if path.suffix == ".ipynb":
         return 2, path.name
-    return (3 if path.name == "test_jupyterlab.py" else 4), ""
+    if path.name == "test_jupyterlab.py":
+        return 3, ""
+    return (5 if _opens_pages(path) else 4), ""  # at the end single tests, so that all end together
+
+
+def _opens_pages(path: Path) -> bool:
+    return path.parent.name in ("book", "explorables")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Share out single tests, but whole notebooks: a cell needs those before it, in one kernel."""
+    """Share out whole files, but of the tests that open pages each, which take long.
+
+    A notebook's cell needs those before it, in one kernel; a server is started once; and to ask
+    for each test of a few milliseconds would take longer than the test.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
-    class WholeNotebooks(LoadScopeScheduling):
+    class FilesOrPages(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.split("::")[0]
-            # and a server is started once
-            return path if path.endswith((".ipynb", "test_jupyterlab.py")) else nodeid
+            single = _opens_pages(Path(path)) and not path.endswith("test_jupyterlab.py")
+            return nodeid if single else path
 
     config.option.loadscopereorder = False  # the order above stands
-    return WholeNotebooks(config, log)
+    return FilesOrPages(config, log)

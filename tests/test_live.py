@@ -36,6 +36,7 @@ def test_moving_a_control_draws_again():
 def test_without_a_kernel_there_is_the_picture():
     import matplotlib.pyplot as plt
 
+    plt.close("all")  # another test's
     bundle = make_live([])._repr_mimebundle_()
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
     assert bundle["text/plain"].startswith("A live figure: height=3.")
