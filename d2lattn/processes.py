@@ -14,7 +14,7 @@ def side_by_side(function: Callable[[Any], Any], each: Iterable[Any]) -> list[An
 
     So two models are trained in the time of the slower one. Each process is a fork of this one and
     knows all that it knows; what it changes stays there, but for what the function gives. Where
-    forks are not safe (macOS, Windows), or there is one processor, call follows call.
+    forks are not safe (macOS, Windows), or this process may use one processor, call follows call.
 
     >>> side_by_side(len, ["la", "vache"])
     [2, 5]
@@ -27,8 +27,9 @@ def side_by_side(function: Callable[[Any], Any], each: Iterable[Any]) -> list[An
         Whatever the function raises.
     """
     each = list(each)
-    processes = min(len(each), os.cpu_count() or 1)
-    if sys.platform != "linux" or processes < 2:
+    usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+    processes = min(len(each), usable)
+    if processes < 2:
         return [function(one) for one in each]
     # As bytes: PyTorch would else share the memory of tensors, and a training change ours.
     tasks = [pickle.dumps((function, one)) for one in each]

@@ -91,12 +91,18 @@ def test_an_error_is_told_as_it_is(monkeypatch, platform):
         side_by_side(refuse, [7, 8])
 
 
-@pytest.mark.parametrize("change_of", [("platform", "darwin"), ("processors", 1)])
-def test_elsewhere_call_follows_call(monkeypatch, change_of):
-    what, value = change_of
-    if what == "platform":
-        monkeypatch.setattr(sys, "platform", value)
-    else:
-        monkeypatch.setattr(os, "cpu_count", lambda: value)
+def test_elsewhere_call_follows_call(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(sys.modules[__name__], "CHANGED", [])
     assert side_by_side(change, [1, 2]) == [(os.getpid(), 1), (os.getpid(), 2)]
+
+
+@ON_LINUX
+def test_so_it_does_where_one_processor_may_be_used(monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "CHANGED", [])
+    usable = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(usable)})
+    try:
+        assert side_by_side(change, [1, 2]) == [(os.getpid(), 1), (os.getpid(), 2)]
+    finally:
+        os.sched_setaffinity(0, usable)
