@@ -15,6 +15,10 @@ from d2lattn.checks import check_floats, wrong
 from d2lattn.masks import length_mask
 from d2lattn.weights import Attends
 
+GIVES_ZEROS = ("cpu",)
+"""Devices whose kernels give zeros to a row without a key, and pass zeros back, in every PyTorch
+from 2.5 on. (Apple's GPU gave NaN before 2.9: pytorch/pytorch#156707.)"""
+
 
 def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
     """Softmax over the last axis, among the first `valid_lens` keys only.
@@ -179,8 +183,8 @@ class DotProductAttention(Attends, nn.Module):
 
     Call it with queries (B, Q, D), keys (B, K, D), values (B, K, V) and `valid_lens` as in
     `masked_softmax`; it gives (B, Q, V). An axis of heads after the batch works too. Wrong types
-    raise TypeError, wrong shapes and lengths ValueError. Keys and values need to be finite, masked
-    ones too.
+    raise TypeError, wrong shapes and lengths ValueError. Queries, keys and values need to be
+    finite, masked ones too.
 
     The weights are worked out from queries and keys when they are read: so read them before you
     change those in place. Values of another width than the queries, and dropout in training, take
@@ -220,9 +224,8 @@ class DotProductAttention(Attends, nn.Module):
 
         The mask, true where a key is valid, broadcasts to the scores: (Q, K) will do.
         """
-        dropout = self.dropout
-        share = dropout.p if dropout.training else 0.0
-        output = _kernel(queries, keys, values, mask, share)
+        dropout = self.dropout.p if self.dropout.training else 0.0
+        output = _fused_attention(queries, keys, values, mask, dropout)
         self._keep(partial(_dot_product_weights, queries.detach(), keys.detach(), mask))
         return output
 
@@ -238,10 +241,21 @@ def _dot_product_weights(queries: Tensor, keys: Tensor, mask: Tensor | None) -> 
     return softmax_among(scores, mask).to(queries.dtype)
 
 
+def _fused_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float
+) -> Tensor:
+    """Call the kernel in such a way that a row without a key gives 0, and passes 0 back."""
+    if mask is None or mask.device.type in GIVES_ZEROS or mask.any(dim=-1).all():
+        return _kernel(queries, keys, values, mask, dropout)
+    # Others may give NaN. So these rows look everywhere, and their output is emptied after.
+    empty = ~mask.any(dim=-1, keepdim=True)  # (B, Q, 1)
+    output = _kernel(queries, keys, values, mask | empty, dropout)
+    return output.masked_fill(empty, 0.0)
+
+
 def _kernel(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float
 ) -> Tensor:
-    # A query without a key gets zeros, and passes zeros back, from PyTorch 2.5 on.
     if queries.dim() == 4:
         return F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
     # The kernel wants an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.

@@ -494,7 +494,7 @@ def test_lengths_for_each_query_are_kept_as_lengths(attention, shape):
 @pytest.mark.parametrize("kernel", [SDPBackend.MATH, SDPBackend.FLASH_ATTENTION])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("keys", [3, 700])  # a part of a block, and more than one
-def test_rows_without_keys_get_and_pass_zeros_by_every_kernel(kernel, dtype, keys):
+def test_rows_without_keys_get_and_pass_zeros_by_every_kernel_here(kernel, dtype, keys):
     """PyTorch does it from 2.5 on, the oldest that requirements.txt allows and CI runs."""
     attention = d2l.DotProductAttention(0)
     lens = torch.tensor([[0, 3], [keys, 0], [2, 3], [0, 0]])
@@ -515,6 +515,38 @@ def test_rows_without_keys_get_and_pass_zeros_by_every_kernel(kernel, dtype, key
     tolerance = 5e-2 if dtype == torch.bfloat16 else 1e-4
     for one, other in zip(found, wanted, strict=True):
         torch.testing.assert_close(one.double(), other, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("heads", [(), (2,)])
+@pytest.mark.parametrize("per_query", [False, True])
+def test_elsewhere_rows_without_keys_do_not_rest_on_the_kernel(heads, per_query, monkeypatch):
+    """Apple's GPU had softmax of a row of minus infinity, 0 / 0; it is played here."""
+
+    def apples(queries, keys, values, mask, dropout):
+        scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        return F.dropout(F.softmax(scores, -1), dropout) @ values
+
+    attention = d2l.DotProductAttention(0)
+    lens = torch.tensor([[0, 3], [3, 0], [2, 3]] if per_query else [0, 3, 0])
+    empty = (lens == 0).reshape(3, *[1] * len(heads), -1).expand(3, *heads, 2)
+    results = []
+    monkeypatch.setattr(scoring, "GIVES_ZEROS", ())
+    for kernel in (F.scaled_dot_product_attention, apples):
+        monkeypatch.setattr(F, "scaled_dot_product_attention", kernel)
+        torch.manual_seed(0)
+        q, k, v = (torch.randn(3, *heads, rows, 4) for rows in (2, 3, 3))
+        inputs = [x.requires_grad_() for x in (q, k, v)]
+        with torch.autograd.set_detect_anomaly(True):
+            output = attention(*inputs, lens)
+            output.square().sum().backward()
+        assert output[empty].count_nonzero() == 0
+        assert q.grad[empty].count_nonzero() == 0
+        results.append([output.detach(), *(x.grad for x in inputs)])
+    for new, old in zip(*results, strict=True):
+        assert old.isfinite().all()
+        torch.testing.assert_close(new, old, rtol=1e-4, atol=1e-4)
 
 
 def test_masks_are_made_where_the_inputs_are():
