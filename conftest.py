@@ -47,7 +47,7 @@ def _turn(path: Path) -> tuple[int, str]:
 
 
 def _opens_pages(path: Path) -> bool:
-    return path.parent.name in ("book", "explorables")
+    return path.parts[-3:-1] in (("tests", "book"), ("tests", "explorables"))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -16,8 +16,8 @@ from d2lattn.masks import length_mask
 from d2lattn.weights import Attends
 
 GIVES_ZEROS = ("cpu",)
-"""Devices whose kernels give zeros to a row without a key, and pass zeros back, in every PyTorch
-from 2.5 on. (Apple's GPU gave NaN before 2.9: pytorch/pytorch#156707.)"""
+"""Devices whose kernels give zeros to a row without a key, and pass zeros back: CI asks the oldest
+PyTorch allowed and the newest. (Apple's GPU gave NaN before 2.9: pytorch/pytorch#156707.)"""
 
 
 def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:

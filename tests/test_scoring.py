@@ -492,7 +492,7 @@ def test_lengths_for_each_query_are_kept_as_lengths(attention, shape):
 
 
 @pytest.mark.parametrize("kernel", [SDPBackend.MATH, SDPBackend.FLASH_ATTENTION])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float64, *FLOATS])
 @pytest.mark.parametrize("keys", [3, 700])  # a part of a block, and more than one
 def test_rows_without_keys_get_and_pass_zeros_by_every_kernel_here(kernel, dtype, keys):
     """PyTorch does it from 2.5 on, the oldest that requirements.txt allows and CI runs."""
@@ -512,7 +512,7 @@ def test_rows_without_keys_get_and_pass_zeros_by_every_kernel_here(kernel, dtype
     expected.square().sum().backward()
     found = [output, *(x.grad for x in inputs)]
     wanted = [expected, *(x.grad for x in exact)]
-    tolerance = 5e-2 if dtype == torch.bfloat16 else 1e-4
+    tolerance = 5e-2 if dtype in HALVES else 1e-4
     for one, other in zip(found, wanted, strict=True):
         torch.testing.assert_close(one.double(), other, rtol=tolerance, atol=tolerance)
 
