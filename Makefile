@@ -21,9 +21,10 @@ book: .venv/installed
 	@$(BUILD) --quiet
 	@echo "The book: file://$(CURDIR)/_build/html/index.html   (make serve shows it at http://localhost:$(PORT)/)"
 
-# The book first, because the browser opens its pages; then all tests share the workers.
+# The book first, because the browser opens its pages, and beside it all that takes less long; then
+# all tests share the workers.
 test: .venv/installed
-	@$(MAKE) --no-print-directory --jobs=2 lint types javascript book
+	@$(MAKE) --no-print-directory --jobs=2 book lint types javascript
 	$(PYTEST) --nbval --doctest-modules --durations=25 tests d2lattn $(NOTEBOOKS)
 
 # What can be known within a minute; to load nbval alone takes two seconds.

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, Request
 
 BOOK = Path(__file__).resolve().parents[2] / "_build" / "html"
+HEIGHT = 900
 
 
 def page_names() -> list[str]:
@@ -27,11 +28,13 @@ def names_with_figures() -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes ``page_name`` or ``figures_on`` runs once for each such page."""
+    """A test that takes one of these names runs once for each such page."""
     if "page_name" in metafunc.fixturenames:
         metafunc.parametrize("page_name", page_names())
     if "figures_on" in metafunc.fixturenames:
         metafunc.parametrize("figures_on", names_with_figures())
+    if "name_in_folder" in metafunc.fixturenames:
+        metafunc.parametrize("name_in_folder", ["index.html", *names_with_figures()])
 
 
 @pytest.fixture(scope="session")
@@ -100,6 +103,19 @@ class Visit:
         self.page.evaluate("window.MathJax?.startup?.promise")
         self._busy = time.monotonic()
 
+    def turn(self, theme: str, width: int | None = None) -> None:
+        """Go on in this theme, and in a window of this width, without loading anything anew."""
+        if width is not None:
+            self.page.set_viewport_size({"width": width, "height": HEIGHT})
+        self.page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        self.wait_for_frame()
+
+    def wait_for_frame(self) -> None:
+        """Wait until the next frames are drawn."""
+        self.page.evaluate(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+
     def _note(self, trouble: str) -> None:
         self.troubles.append(trouble)
 
@@ -132,12 +148,12 @@ def visit(chromium, addresses, windows):
         kind = scheme, width, theme
         leave(kind)
         if kind not in windows:
-            size = {"width": width, "height": 900}
-            context = chromium.new_context(viewport=size, color_scheme=theme)
+            context = chromium.new_context(color_scheme=theme)
             context.add_init_script(
                 f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
             )
             windows[kind] = context.new_page()
+        windows[kind].set_viewport_size({"width": width, "height": HEIGHT})
         seen = visits[kind] = Visit(windows[kind], addresses[scheme])
         seen.open(name)
         return seen

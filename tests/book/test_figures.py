@@ -9,7 +9,6 @@ pytestmark = pytest.mark.browser
 
 # What these rules look at differs in the themes; what all others look at does not.
 COLOURS = ["color-contrast", "link-in-text-block"]
-FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def test_pages_with_figures_are_found(pages_with_figures):
@@ -17,7 +16,8 @@ def test_pages_with_figures_are_found(pages_with_figures):
 
 
 def test_axe_finds_nothing_in_the_figures(visit, figures_on):
-    page = visit(figures_on).page
+    seen = visit(figures_on)
+    page = seen.page
     page.wait_for_selector(".d2lx > .d2lx")
 
     def clean(view, **options):
@@ -28,9 +28,9 @@ def test_axe_finds_nothing_in_the_figures(visit, figures_on):
 
     def clean_in_both_themes(view, **options):
         clean(f"{view}, light", **options)
-        wear(page, "dark")
+        seen.turn("dark")
         clean(f"{view}, dark", runOnly=COLOURS)
-        wear(page, "light")
+        seen.turn("light")
 
     clean("in its page", rules={rule: {"enabled": False} for rule in COLOURS})
     # A colour stands before those of the elements around it: the text beside can go.
@@ -43,16 +43,10 @@ def test_axe_finds_nothing_in_the_figures(visit, figures_on):
     if predict.count():
         while predict.count():
             predict.first.click()
-            page.evaluate(FRAME)  # its name changes, and the next one is the first
+            seen.wait_for_frame()  # its name changes, and the next one is the first
         clean_in_both_themes("while the reader predicts")
     views = page.locator(".d2lx").get_by_label(re.compile("View|Read links by")).all()
     for choose in views:
         choose.select_option(index=1)
     if views:
         clean_in_both_themes("in the second view")
-
-
-def wear(page, theme) -> None:
-    """Change the theme as its button does, but in one step."""
-    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-    page.evaluate(FRAME)

@@ -18,17 +18,19 @@ def test_every_chapter_is_in_the_book(pages):
     assert chapters | {"index.html"} <= set(pages)
 
 
-# The scheme decides what loads, width and theme how it looks: no need to meet each with each.
 def test_a_reader_stumbles_over_nothing(visit, page_name):
-    from_folder = visit(page_name, "file", 1280, "light")
-    on_phone = visit(page_name, "http", 360, "dark")
-    troubles = {
-        "from a folder": look_at(from_folder.page) + scrolling_code(from_folder.page),
-        "on a phone": look_at(on_phone.page),
-    }
-    troubles["from a folder"] += from_folder.end()
-    troubles["on a phone"] += on_phone.end()
-    assert troubles == {"from a folder": [], "on a phone": []}
+    seen = visit(page_name, "http", 360, "dark")
+    troubles = {"on a phone": look_at(seen.page)}
+    seen.turn("light", width=1280)
+    troubles["at a desk"] = look_at(seen.page) + scrolling_code(seen.page)
+    troubles["at any time"] = seen.end()
+    assert troubles == {"on a phone": [], "at a desk": [], "at any time": []}
+
+
+# Pages load the same scripts, but for those of their figures.
+def test_a_page_works_from_a_folder(visit, name_in_folder):
+    seen = visit(name_in_folder, "file")
+    assert look_at(seen.page) + seen.end() == []
 
 
 def look_at(page) -> list[str]:
