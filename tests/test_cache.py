@@ -1,10 +1,13 @@
 """What is made once: others wait for it, though not for ever. (What is kept: see test_once.)"""
 
+import os
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import torch
 
 from d2lattn import cache
 from d2lattn.cache import do_once
@@ -12,7 +15,9 @@ from d2lattn.cache import do_once
 
 @pytest.fixture(autouse=True)
 def kept(tmp_path, monkeypatch):
-    monkeypatch.setenv("D2LATTN_CACHE", str(tmp_path))
+    folder = tmp_path / "not" / "there yet"
+    monkeypatch.setenv("D2LATTN_CACHE", str(folder))
+    return folder / "once"
 
 
 def test_who_wants_what_another_makes_waits_for_it():
@@ -58,3 +63,41 @@ def test_after_a_failure_the_next_one_tries():
     with pytest.raises(ValueError, match="no training"):
         do_once("a long training", fail)
     assert do_once("a long training", lambda: {"made": 1}) == {"made": 1}
+
+
+@pytest.mark.parametrize("used", ["0", "1", "2"])
+def test_what_was_not_used_for_longest_goes(used, monkeypatch):
+    monkeypatch.setattr(cache, "MOST", 3)
+    for name in ["0", "1", "2", used, "3", "4"]:
+        do_once(name, dict)
+    made = []
+    for name in [used, "3", "4"]:
+        do_once(name, lambda name=name: made.append(name) or {})
+    assert made == []
+
+
+def test_a_file_is_read_and_not_run(kept, tmp_path):
+    class Runs:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "it ran"),)
+
+    do_once("a training", dict)
+    (path,) = kept.glob("*.pt")
+    torch.save({"made": Runs()}, path)
+    assert do_once("a training", lambda: {"made": 2}) == {"made": 2}
+    assert not (tmp_path / "it ran").exists()
+
+
+def test_a_result_is_written_beside_its_place(kept, tmp_path, monkeypatch):
+    """From another disk it could not be moved there whole."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "no such disk"))
+    do_once("a training", lambda: {"made": 1})
+    assert do_once("a training", lambda: {"made": 2}) == {"made": 1}
+
+
+def test_where_there_are_no_locks_nobody_waits(monkeypatch):
+    def none_here(*arguments, **options):
+        raise NotImplementedError
+
+    monkeypatch.setattr(cache, "FileLock", none_here)
+    assert do_once("a training", lambda: {"made": 1}) == {"made": 1}
