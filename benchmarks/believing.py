@@ -80,7 +80,7 @@ def hide(translator: translation.Translator, pairs: Sequence[Pair]) -> Iterator[
     drawn = random.Random(0)
     for batch in batches(pairs, translator.source_vocab, vocab, batch_size=1, bucket=False):
         (pair,) = batch.pairs
-        chances = d2l.hide_each_state(model, batch.source, batch.target)[:-1]  # (T, S + 2, V)
+        chances = d2l.hide_each_state(model, batch.source, batch.target)[0, :-1]  # (T, S + 2, V)
         with evaluating(model), torch.no_grad():
             model(batch.source, d2l.shift_right(batch.target), batch.source_valid_lens)
         rows = model.decoder.attention_weights[0, :-1]  # (T, S), <eos> the last column

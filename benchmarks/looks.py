@@ -38,7 +38,7 @@ def main():
         rows = {kind: [] for kind in KINDS}
         for pair in corpus.test[:NUM_SENTENCES]:
             (batch,) = batches([pair], *vocabs, 1)
-            chances = d2l.hide_each_state(model, batch.source, batch.target)[:-1]
+            chances = d2l.hide_each_state(model, batch.source, batch.target)[0, :-1]
             d2l.teacher_forced_attention(model, batch)
             words = batch.target[0, :-1]  # without <eos>
             index = words.reshape(-1, 1, 1).expand(-1, chances.shape[1], 1)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Tensor:
-    """Predict each word of one sentence with nothing hidden, with each state hidden, with all.
+    """Predict each word of sentences with nothing hidden, with each state hidden, with all.
 
     A hidden state has a score of minus infinity at that step, in every layer and head that asks the
     source, so the others share out its weight; with all hidden the context is zero. The steps
@@ -26,35 +26,36 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
     >>> from d2lattn.seq2seq import Seq2SeqAttentionDecoder, Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
     >>> chances = hide_each_state(model, torch.tensor([[5, 6, 2]]), torch.tensor([[4, 2]]))
-    >>> chances.shape  # two steps; nothing, three states and all; seven words
-    torch.Size([2, 5, 7])
+    >>> chances.shape  # one sentence; two steps; nothing, three states and all; seven words
+    torch.Size([1, 2, 5, 7])
 
     Args:
         model: its decoder is a `Seq2SeqAttentionDecoder` or a `TransformerDecoder`.
-        source: tokens of one sentence without padding, shape (1, S).
-        target: the tokens that the decoder is made to write, shape (1, T).
+        source: tokens of sentences of one length, without padding, shape (B, S).
+        target: the tokens that the decoder is made to write, of one length too, shape (B, T).
 
     Returns:
-        Probabilities of the word written at each step, shape (T, S + 2, V): row 0 with nothing
+        Probabilities of the word written at each step, shape (B, T, S + 2, V): row 0 with nothing
         hidden, row 1 + t with state t hidden, the last row with all of them.
 
     Raises:
         TypeError: the decoder carries another state.
-        ValueError: there is more than one sentence.
+        ValueError: a shape does not fit.
 
     Source: Serrano and Smith 2019 erase attention weights so.
     """
-    for name, tokens in (("source", source), ("target", target)):
-        if tokens.dim() != 2 or len(tokens) != 1:
-            raise wrong(ValueError, name, tokens, "one sentence, (1, tokens)")
-    return _each_step(model, source, None, target, lambda logits: logits.softmax(dim=-1))[0]
+    if source.dim() != 2:
+        raise wrong(ValueError, "source", source, "(B, S)")
+    if target.dim() != 2 or len(target) != len(source):
+        raise wrong(ValueError, "target", target, f"(B, T), where B is {len(source)}")
+    return _each_step(model, source, None, target, lambda logits: logits.softmax(dim=-1))
 
 
 def changed_by_hiding(model: EncoderDecoder, batch: "Batch") -> list[Tensor]:
     """Tell for each pair of a batch which words change when one state alone is hidden.
 
     A word changes if the likeliest one becomes another. Hiding is that of `hide_each_state`, for
-    many sentences at once; <eos> is left out on both sides, as in `teacher_forced_attention`.
+    sentences of any lengths; <eos> is left out on both sides, as in `teacher_forced_attention`.
 
     Args:
         model: its decoder is a `Seq2SeqAttentionDecoder` or a `TransformerDecoder`.

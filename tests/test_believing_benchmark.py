@@ -216,7 +216,7 @@ def test_weights_as_they_are_or_none_or_one_alone(kind):
             values,
             torch.stack((rows, none, alone), dim=1),
         )
-    in_turn = d2l.hide_each_state(model, batch.source, batch.target)[:-1]
+    in_turn = d2l.hide_each_state(model, batch.source, batch.target)[0, :-1]
     torch.testing.assert_close(found[:, 0], in_turn[:, 0])
     torch.testing.assert_close(found[:, 1], in_turn[:, -1])
     torch.testing.assert_close(found[:, 2], alone_at_each_step(model, batch)[:, 1])
@@ -255,7 +255,7 @@ def test_other_weights_find_what_each_state_alone_would_write(monkeypatch):
     for pair in pairs:
         batch = batch_of(translator, pair)
         alone = alone_at_each_step(translator.model, batch)  # (T, S, V)
-        in_turn = d2l.hide_each_state(translator.model, batch.source, batch.target)
+        (in_turn,) = d2l.hide_each_state(translator.model, batch.source, batch.target)
         d2l.teacher_forced_attention(translator.model, batch)
         rows = translator.model.decoder.attention_weights[0]
         for step, token in enumerate(batch.target[0, :-1].tolist()):

@@ -38,13 +38,25 @@ def chances(model, state, word):
 
 def test_row_0_is_the_model_as_it_is(either):
     found = d2l.hide_each_state(either, SOURCE, TARGET)
-    assert found.shape == (3, 6, 7)
+    assert found.shape == (1, 3, 6, 7)
     logits, _ = either.eval()(SOURCE, d2l.shift_right(TARGET))
-    torch.testing.assert_close(found[:, 0], logits[0].softmax(dim=-1))
+    torch.testing.assert_close(found[:, :, 0], logits.softmax(dim=-1))
+
+
+def test_sentences_of_one_size_do_not_disturb_each_other(either):
+    source, target = (
+        torch.tensor([[5, 6, 7, 2], [1, 8, 3, 2]]),
+        torch.tensor([[4, 3, 2], [6, 5, 2]]),
+    )
+    found = d2l.hide_each_state(either, source, target)
+    for row in range(2):
+        alone = d2l.hide_each_state(either, source[[row]], target[[row]])
+        torch.testing.assert_close(found[[row]], alone)
+    assert not torch.allclose(found[0], found[1])
 
 
 def test_a_hidden_state_has_no_say_and_the_steps_before_saw_it(model):
-    found = d2l.hide_each_state(model, SOURCE, TARGET)
+    (found,) = d2l.hide_each_state(model, SOURCE, TARGET)
     model.eval()
     values, last = model.encoder(SOURCE)
     for place in range(4):
@@ -61,7 +73,7 @@ def test_a_hidden_state_has_no_say_and_the_steps_before_saw_it(model):
 
 
 def test_a_transformer_s_hidden_state_has_no_say_in_any_layer(transformer):
-    found = d2l.hide_each_state(transformer, SOURCE, TARGET)
+    (found,) = d2l.hide_each_state(transformer, SOURCE, TARGET)
     transformer.eval()
     values = transformer.encoder(SOURCE)
     for place in range(4):
@@ -78,8 +90,8 @@ def test_a_transformer_s_hidden_state_has_no_say_in_any_layer(transformer):
 
 
 def test_a_transformer_with_all_hidden_does_not_see_the_source(transformer):
-    first = d2l.hide_each_state(transformer, SOURCE, TARGET)
-    other = d2l.hide_each_state(transformer, torch.tensor([[1, 8, 3, 2]]), TARGET)
+    (first,) = d2l.hide_each_state(transformer, SOURCE, TARGET)
+    (other,) = d2l.hide_each_state(transformer, torch.tensor([[1, 8, 3, 2]]), TARGET)
     torch.testing.assert_close(first[0, -1], other[0, -1])
     assert not torch.allclose(first[0, 0], other[0, 0])
 
@@ -97,7 +109,7 @@ def test_a_batch_changes_the_words_that_each_sentence_alone_changes(either):
     lens = torch.tensor(lengths)
     found = d2l.changed_by_hiding(either, Batch(source, lens[:, 0], target, lens[:, 1], ()))
     for row, (s, t) in enumerate(lengths):
-        alone = d2l.hide_each_state(either, source[row : row + 1, :s], target[row : row + 1, :t])
+        (alone,) = d2l.hide_each_state(either, source[[row], :s], target[[row], :t])
         best = alone.argmax(dim=-1)[:-1]  # (words, S + 2)
         assert torch.equal(found[row], best[:, 1:-2] != best[:, :1])
     changed = torch.cat([table.flatten() for table in found])
@@ -108,8 +120,8 @@ def test_a_batch_changes_the_words_that_each_sentence_alone_changes(either):
 def test_with_all_hidden_the_source_makes_no_difference(model):
     bare = d2l.EncoderDecoder(model.encoder, model.decoder)
     bare.decoder.bridge = False
-    first = d2l.hide_each_state(bare, SOURCE, TARGET)
-    other = d2l.hide_each_state(bare, torch.tensor([[1, 8, 3, 2]]), TARGET)
+    (first,) = d2l.hide_each_state(bare, SOURCE, TARGET)
+    (other,) = d2l.hide_each_state(bare, torch.tensor([[1, 8, 3, 2]]), TARGET)
     torch.testing.assert_close(first[0, -1], other[0, -1])  # at the first step, from zeros
     assert not torch.allclose(first[0, 0], other[0, 0])
 
@@ -124,11 +136,12 @@ def test_the_mode_of_the_model_comes_back(model):
 
 
 def test_wrong_arguments_are_named(model):
-    two = SOURCE.repeat(2, 1)
-    with pytest.raises(ValueError, match="source"):
-        d2l.hide_each_state(model, two, TARGET)
-    with pytest.raises(ValueError, match="target"):
+    with pytest.raises(ValueError, match=r"source has shape \(4,\); it needs \(B, S\)"):
+        d2l.hide_each_state(model, SOURCE[0], TARGET)
+    with pytest.raises(ValueError, match=r"target has shape \(3,\)"):
         d2l.hide_each_state(model, SOURCE, TARGET[0])
+    with pytest.raises(ValueError, match=r"target has .* where B is 2"):
+        d2l.hide_each_state(model, SOURCE.repeat(2, 1), TARGET)
     plain = d2l.EncoderDecoder(d2l.Seq2SeqEncoder(9, 3, 4, 1), d2l.Seq2SeqDecoder(7, 3, 4, 1))
     with pytest.raises(TypeError, match="AttentionState or a TransformerState"):
         d2l.hide_each_state(plain, SOURCE, TARGET)
