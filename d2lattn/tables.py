@@ -27,10 +27,10 @@ def read_tables(page: str | os.PathLike[str]) -> list[Table]:
 
 
 def _by_first_cell(lines: list[str]) -> Table:
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    table = {first: others for first, *others in rows}
-    if len(table) < len(rows):
-        firsts = [first for first, *_ in rows]
-        twice = next(first for first in firsts if firsts.count(first) > 1)
-        raise ValueError(f"two rows of a table begin with {twice!r}; each needs a name of its own")
+    table: Table = {}
+    for line in lines:
+        name, *others = (cell.strip() for cell in line.strip("|").split("|"))
+        if name in table:
+            raise ValueError(f"two rows of a table begin with {name!r}; each needs its own name")
+        table[name] = others
     return table

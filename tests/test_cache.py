@@ -1,4 +1,4 @@
-"""What is made once: others wait for it, though not for ever. (What is kept: see test_once.)"""
+"""What is made once and kept, and who waits for it. (What a training depends on: see test_once.)"""
 
 import os
 import tempfile
@@ -66,10 +66,15 @@ def test_after_a_failure_the_next_one_tries():
 
 
 @pytest.mark.parametrize("used", ["0", "1", "2"])
-def test_what_was_not_used_for_longest_goes(used, monkeypatch):
+def test_what_was_not_used_for_longest_goes(used, kept, monkeypatch):
     monkeypatch.setattr(cache, "MOST", 3)
     for name in ["0", "1", "2", used, "3", "4"]:
         do_once(name, dict)
+        for path in kept.glob("*.pt"):  # a while passes: not every disk tells milliseconds apart
+            before = path.stat().st_mtime - 10
+            os.utime(path, (before, before))
+    assert len(list(kept.glob("*.pt"))) == 3
+    assert len(list(kept.iterdir())) == 6  # each with its lock
     made = []
     for name in [used, "3", "4"]:
         do_once(name, lambda name=name: made.append(name) or {})

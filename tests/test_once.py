@@ -122,15 +122,6 @@ def test_where_nothing_can_be_kept_it_trains(trainings, tmp_path, monkeypatch):
     assert len(trainings) == 2
 
 
-def test_the_one_unused_for_longest_goes(trainings, kept, monkeypatch):
-    monkeypatch.setattr(cache, "MOST", 2)
-    for seed in (0, 1, 0, 2, 0):  # at the third, 0 is used again: so 1 goes for 2
-        once.train_once(build(seed), loader, num_epochs=1)
-    assert len(trainings) == 3
-    assert len(list(kept.glob("*.pt"))) == 2
-    assert len(list(kept.iterdir())) == 4  # each with its lock
-
-
 def test_code_that_nobody_watches_is_refused():
     class Mine(nn.Linear):
         pass

@@ -517,17 +517,20 @@ def test_rows_without_keys_get_and_pass_zeros_by_every_kernel_here(kernel, dtype
         torch.testing.assert_close(one.double(), other, rtol=tolerance, atol=tolerance)
 
 
+def apples(queries, keys, values, mask, dropout):
+    """Attend as Apple's GPU did: softmax of a row of minus infinity was 0 / 0."""
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return F.dropout(F.softmax(scores, -1), dropout) @ values
+
+
 @pytest.mark.parametrize("heads", [(), (2,)])
 @pytest.mark.parametrize("per_query", [False, True])
-def test_elsewhere_rows_without_keys_do_not_rest_on_the_kernel(heads, per_query, monkeypatch):
-    """Apple's GPU had softmax of a row of minus infinity, 0 / 0; it is played here."""
-
-    def apples(queries, keys, values, mask, dropout):
-        scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        return F.dropout(F.softmax(scores, -1), dropout) @ values
-
+@pytest.mark.parametrize("kernel", [F.scaled_dot_product_attention, apples])
+def test_elsewhere_rows_without_keys_do_not_rest_on_the_kernel(
+    heads, per_query, kernel, monkeypatch
+):
     attention = d2l.DotProductAttention(0)
     lens = torch.tensor([[0, 3], [3, 0], [2, 3]] if per_query else [0, 3, 0])
     mask = torch.arange(3) < lens.reshape(3, *[1] * len(heads), -1, 1)  # (3, 1 or 2, 3)
@@ -536,7 +539,7 @@ def test_elsewhere_rows_without_keys_do_not_rest_on_the_kernel(heads, per_query,
     expected = scoring.dot_product_attention(*inputs, mask)
     wanted = [expected, *torch.autograd.grad(expected.square().sum(), inputs)]
     monkeypatch.setattr(scoring, "GIVES_ZEROS", ())
-    monkeypatch.setattr(F, "scaled_dot_product_attention", apples)
+    monkeypatch.setattr(F, "scaled_dot_product_attention", kernel)
     with torch.autograd.set_detect_anomaly(True):
         output = attention(*inputs, lens)
         found = [output, *torch.autograd.grad(output.square().sum(), inputs)]

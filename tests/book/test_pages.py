@@ -1,5 +1,6 @@
 """Every page of the built book, in a real browser with the network cut."""
 
+from os.path import normpath
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
@@ -27,10 +28,21 @@ def test_a_reader_stumbles_over_nothing(visit, page_name):
     assert troubles == {"on a phone": [], "at a desk": [], "at any time": []}
 
 
-# Pages load the same scripts, but for those of their figures.
 def test_a_page_works_from_a_folder(visit, name_in_folder):
     seen = visit(name_in_folder, "file")
     assert look_at(seen.page) + seen.end() == []
+
+
+def test_other_pages_load_nothing_that_these_do_not(trees, pages_with_figures):
+    def loaded(name):
+        links = trees[name].xpath("//script/@src | //link[@rel='stylesheet']/@href")
+        folder = Path(name).parent
+        return {normpath(folder / urlsplit(link).path) for link in links}
+
+    seen_from_a_folder = set.union(*map(loaded, ["index.html", *pages_with_figures]))
+    assert any(path.endswith("tex-chtml.js") for path in seen_from_a_folder)
+    more = {name: loaded(name) - seen_from_a_folder for name in trees}
+    assert {name: paths for name, paths in more.items() if paths} == {}
 
 
 def look_at(page) -> list[str]:
