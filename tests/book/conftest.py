@@ -33,8 +33,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("page_name", page_names())
     if "figures_on" in metafunc.fixturenames:
         metafunc.parametrize("figures_on", names_with_figures())
-    if "name_in_folder" in metafunc.fixturenames:
-        metafunc.parametrize("name_in_folder", ["index.html", *names_with_figures()])
 
 
 @pytest.fixture(scope="session")
@@ -114,6 +112,35 @@ class Visit:
         """Wait until the next frames are drawn."""
         self.page.evaluate(
             "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+
+    def look(self) -> list[str]:
+        """What a reader sees at once: formulas, words for pictures, nothing beyond the margin."""
+        return self.page.evaluate(
+            """() => {
+                const all = (selector) => [...document.querySelectorAll(selector)];
+                const start = (element) => element.outerHTML.slice(0, 80);
+                const root = document.documentElement;
+                const overflow = root.scrollWidth - root.clientWidth;
+                return [
+                    ...all("article .math")
+                        .filter(m => !m.querySelector("mjx-container"))
+                        .map(m => `not typeset: ${m.textContent}`),
+                    ...all("mjx-merror, [data-mjx-error]")
+                        .map(m => `wrong formula: ${m.textContent}`),
+                    ...all("article img, article svg[role=img]")
+                        .filter(i => i.tagName === "IMG"
+                            ? !i.alt.trim() || i.alt.includes("_images/")
+                            : !i.getAttribute("aria-label") && !i.getAttribute("aria-labelledby"))
+                        .map(i => `has no words: ${i.src || start(i)}`),
+                    ...overflow > 1 ? [`the page scrolls sideways by ${overflow} px`] : [],
+                    // what is not text stays inside its column too, where no box of its own scrolls
+                    ...all("article img, article svg, article .d2lx")
+                        .filter(e => e.getBoundingClientRect().right > innerWidth + 1)
+                        .filter(e => !e.closest("table, .output, pre"))
+                        .map(e => `is outside: ${start(e)}`),
+                ];
+            }"""
         )
 
     def _note(self, trouble: str) -> None:
