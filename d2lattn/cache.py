@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import pickle
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -72,11 +71,14 @@ def _code() -> bytes:
     return b"".join(file.read_bytes() for file in files)
 
 
+_code()  # now: what is edited after the import is not what runs
+
+
 def _load(path: Path) -> dict[str, Any] | None:
     """Read a result, if it is there and whole."""
     try:
         result: dict[str, Any] = torch.load(path, weights_only=True)
-    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError):
+    except Exception:  # a damaged file raises whatever its bytes happen to mean
         return None
     with suppress(OSError):
         path.touch()  # used now
@@ -85,7 +87,7 @@ def _load(path: Path) -> dict[str, Any] | None:
 
 def _save(path: Path, result: dict[str, Any]) -> None:
     """Keep it, whole or not at all; a folder that cannot be written costs only time."""
-    with suppress(OSError):
+    with suppress(OSError, RuntimeError):  # PyTorch says that the disk is full by the second
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
             torch.save(result, Path(folder) / path.name)
             os.replace(Path(folder) / path.name, path)

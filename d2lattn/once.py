@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 import torch
@@ -12,27 +13,31 @@ from d2lattn.cache import do_once
 from d2lattn.checks import wrong
 from d2lattn.training import History, train
 
+HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
+
 
 def train_once(
     model: nn.Module, loader: Callable[[torch.Generator], Iterable[Any]], **options: float
 ) -> History:
     """Do what `train` does, or take up what the same training taught the same model before.
 
-    It is the same if the weights at the start, the batches, the options, the code of this package
-    and PyTorch's version are. So chapter 4b, which needs chapter 4's translator, need not train it
+    It is the same if the model at the start (its weights, which of them learn and which are tied,
+    its buffers and settings), the first epoch's batches, the options, the code of this package and
+    PyTorch's version are. So chapter 4b, which needs chapter 4's translator, need not train it
     again where chapter 4 has run.
 
     Args:
-        model: what to train, made of modules of this package and of PyTorch.
-        loader: gives the batches of one epoch, shuffled by the generator that it is handed.
+        model: what to train, made of modules of this package and of PyTorch, without hooks.
+        loader: gives the batches of one epoch, shuffled by the generator that it is handed. It is
+            called once more than there are epochs: the first batches tell which training it is.
         options: numbers as `train` takes them; `num_epochs` is needed.
 
     Returns:
         The history of the training, whenever that was.
 
     Raises:
-        TypeError: a module of the model is defined elsewhere, where a change of its code would go
-            unnoticed, or an option is no number.
+        TypeError: a module of the model is defined elsewhere or has a hook, where a change of the
+            code would go unnoticed, or an option is no number.
     """
 
     def make() -> dict[str, Any]:
@@ -52,13 +57,19 @@ def _fingerprint(
     for part in model.modules():
         if type(part).__module__.split(".")[0] not in ("torch", "d2lattn"):
             raise wrong(TypeError, "a module of the model", part, "one of d2lattn or PyTorch")
+        if any(getattr(part, hooks) for hooks in HOOKS):
+            raise wrong(TypeError, "a module of the model", part, "to be without hooks")
     for name, value in options.items():
         if not isinstance(value, int | float):
             raise wrong(TypeError, name, value, "a number")
     settings = [_settings(part) for part in model.modules()]
     seen = hashlib.sha256(repr((settings, sorted(options.items()))).encode())
-    for name, weight in model.state_dict().items():
-        seen.update(name.encode() + _bytes(weight))
+    first: dict[int, str] = {}  # the name under which a tensor comes first, which is how ties show
+    for name, tensor in chain(
+        model.named_parameters(remove_duplicate=False), model.named_buffers(remove_duplicate=False)
+    ):
+        known = name, first.setdefault(id(tensor), name), tensor.requires_grad
+        seen.update(repr(known).encode() + _bytes(tensor))
     shuffling = torch.Generator().manual_seed(int(options.get("seed", 0)))
     for tensor in _tensors(loader(shuffling)):
         seen.update(repr(tensor.shape).encode() + _bytes(tensor))

@@ -1,10 +1,12 @@
 """What is made once and kept, and who waits for it. (What a training depends on: see test_once.)"""
 
+import importlib.util
 import os
 import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import torch
@@ -98,6 +100,28 @@ def test_a_result_is_written_beside_its_place(kept, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "no such disk"))
     do_once("a training", lambda: {"made": 1})
     assert do_once("a training", lambda: {"made": 2}) == {"made": 1}
+
+
+@pytest.mark.parametrize("error", [OSError, RuntimeError])  # PyTorch says "disk full" by the second
+def test_where_nothing_can_be_written_the_result_is_given(kept, monkeypatch, error):
+    def full(result, path):
+        path.write_bytes(b"half of it")
+        raise error("unexpected pos 1280 vs 1174")
+
+    monkeypatch.setattr(torch, "save", full)
+    assert do_once("a training", lambda: {"made": 1}) == {"made": 1}
+    assert [path.suffix for path in kept.iterdir()] == [".lock"]
+
+
+def test_code_that_was_edited_after_the_import_is_not_what_ran(kept, monkeypatch):
+    imported = importlib.util.spec_from_file_location("imported", cache.__file__)
+    module = importlib.util.module_from_spec(imported)
+    imported.loader.exec_module(module)
+    monkeypatch.setattr(Path, "read_bytes", lambda path: b"edited")
+    module.do_once("a training", dict)
+    monkeypatch.undo()
+    monkeypatch.setenv("D2LATTN_CACHE", str(kept.parent))
+    assert do_once("a training", lambda: {"made": "anew"}) == {}
 
 
 def test_where_there_are_no_locks_nobody_waits(monkeypatch):

@@ -92,6 +92,43 @@ def test_whatever_is_new_is_trained(trainings, model, batches, options):
     assert len(trainings) == 2
 
 
+def alike():
+    """A model in which neither ties nor what is left out of `state_dict` show in the weights."""
+    model = build()
+    model.decoder.dense.weight.data = model.decoder.embedding.weight.data.clone()
+    model.encoder.register_buffer("places", torch.zeros(3), persistent=False)
+    return model
+
+
+def frozen(model):
+    model.encoder.requires_grad_(False)
+
+
+def tied(model):
+    model.decoder.dense.weight = model.decoder.embedding.weight
+
+
+def placed(model):
+    model.encoder.places += 1
+
+
+@pytest.mark.parametrize("change", [frozen, tied, placed])
+def test_what_weights_alone_do_not_tell_is_trained(trainings, change):
+    once.train_once(alike(), loader, num_epochs=1)
+    changed = alike()
+    change(changed)
+    once.train_once(changed, loader, num_epochs=1)
+    assert len(trainings) == 2
+
+
+@pytest.mark.parametrize("hook", ["forward", "forward_pre", "full_backward", "full_backward_pre"])
+def test_a_hook_could_do_anything_and_is_refused(hook):
+    model = build()
+    getattr(model.decoder.dense, f"register_{hook}_hook")(lambda *_: None)
+    with pytest.raises(TypeError, match="hook"):
+        once.train_once(model, loader, num_epochs=1)
+
+
 def test_new_code_is_trained(trainings, monkeypatch):
     once.train_once(build(), loader, num_epochs=1)
     assert b"def train_once" in cache._code()
@@ -103,7 +140,8 @@ def test_new_code_is_trained(trainings, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda b: b"", lambda b: b"no weights", lambda b: b[: len(b) // 2]]
+    "damage",
+    [lambda b: b"", lambda b: b"no weights", lambda b: b[: len(b) // 2], lambda b: b"a"],
 )
 def test_a_damaged_file_is_as_none(trainings, kept, damage):
     once.train_once(build(), loader, num_epochs=1)

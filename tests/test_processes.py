@@ -60,6 +60,22 @@ def test_models_are_those_that_are_trained_one_after_the_other(one_thread):
         assert beside.weight.requires_grad
 
 
+def threads(_):
+    return torch.get_num_threads()
+
+
+@ON_LINUX
+def test_a_process_waits_for_no_thread_that_it_has_not():
+    """A fork has none of the threads that this process computed with."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert side_by_side(threads, [1, 2]) == [1, 1]
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 def train_in_place(model):
     with torch.no_grad():
         model.weight.add_(1)
