@@ -149,12 +149,14 @@ def head_means(attention: MultiHeadAttention, run: Callable[[], object]) -> Tens
     Raises:
         ValueError: `run` never calls the attention.
     """
-    total, count = torch.zeros_like(attention.W_o.weight[0]), 0  # (D,)
+    weight = attention.W_o.weight
+    exact = torch.promote_types(weight.dtype, torch.float32)  # sums of half precision overflow
+    total, count = torch.zeros_like(weight[0], dtype=exact), 0  # (D,)
 
     def collect(_: object, inputs: tuple[Tensor]) -> None:
         nonlocal total, count
         joined = inputs[0].flatten(0, -2)  # (B, Q, D) -> (B * Q, D)
-        total, count = total + joined.sum(dim=0), count + len(joined)
+        total, count = total + joined.sum(dim=0, dtype=exact), count + len(joined)
 
     hook = attention.W_o.register_forward_pre_hook(collect)
     try:
@@ -164,7 +166,8 @@ def head_means(attention: MultiHeadAttention, run: Callable[[], object]) -> Tens
         hook.remove()
     if not count:
         raise wrong(ValueError, "run", run, "to call the attention")
-    return (total / count).unflatten(0, (attention.num_heads, -1))  # (D,) -> (H, D / H)
+    means = (total / count).to(weight.dtype)
+    return means.unflatten(0, (attention.num_heads, -1))  # (D,) -> (H, D / H)
 
 
 @torch.no_grad()

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
+from d2lattn.checks import wrong
 from d2lattn.corpus.lexicon import lexicon
 from d2lattn.scoring import DotProductAttention
 
@@ -37,10 +38,16 @@ def encode(sentences: Sequence[str]) -> Sentences:
 
     >>> encode(["the cow and the old dog"]).genders
     tensor([[ 1, -1, -1,  0,  0, -1]])
+
+    Raises:
+        ValueError: a word is none of `WORDS`.
     """
     number = {word: index for index, word in enumerate(WORDS)}
     words, genders = [], []
-    for sentence in map(str.split, sentences):
+    for row, sentence in enumerate(map(str.split, sentences)):
+        if unknown := set(sentence) - set(number):
+            name = f"a word of sentences[{row}]"
+            raise wrong(ValueError, name, repr(min(unknown)), "to be one of WORDS")
         found, gender = [NOT_ASKED] * len(sentence), NOT_ASKED
         for place, word in reversed(list(enumerate(sentence))):
             if word in FEMININE:

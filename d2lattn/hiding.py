@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from d2lattn.checks import wrong
+from d2lattn.checks import check_integers, wrong
 from d2lattn.masks import length_mask
 from d2lattn.seq2seq import AttentionState, EncoderDecoder
 from d2lattn.training import evaluating, shift_right
@@ -39,11 +39,13 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
         hidden, row 1 + t with state t hidden, the last row with all of them.
 
     Raises:
-        TypeError: the decoder carries another state.
+        TypeError: tokens are no tensor of integers, or the decoder carries another state.
         ValueError: a shape does not fit.
 
     Source: Serrano and Smith 2019 erase attention weights so.
     """
+    check_integers("source", source)
+    check_integers("target", target)
     if source.dim() != 2:
         raise wrong(ValueError, "source", source, "(B, S)")
     if target.dim() != 2 or len(target) != len(source):

@@ -212,10 +212,10 @@ class NWKernelRegression(Attends, nn.Module):
         """Predict (Q,) for queries (Q,), each from its row of keys and of values, (Q, K) both.
 
         Raises:
-            TypeError: arguments that are not floating-point tensors of one dtype.
+            TypeError: arguments that are not floating-point tensors of the module's dtype.
             ValueError: shapes that do not fit.
         """
-        check_floats(queries=queries, keys=keys, values=values)
+        check_floats(module=self.w, queries=queries, keys=keys, values=values)
         if queries.dim() != 1:
             raise wrong(ValueError, "queries", queries, "(Q,)")
         fits = keys.dim() == 2 and len(keys) == len(queries) and keys.shape[1] > 0

@@ -162,14 +162,15 @@ def learn(score: Score, width: int, rate: float, num_steps: int = 200, every: in
     What one of this module's scores has learned is kept for the pages that compare it again.
     """
     choice = width, rate, num_steps, every
-    if score.__module__ != __name__:  # its code could change unnoticed
+    if globals().get(score.__name__) is not score:  # its code could change unnoticed
         return _learn(score, *choice)
 
     def make() -> dict[str, Any]:
         result = _learn(score, *choice)._asdict()
         return result | {"parameters": list(result["parameters"])}
 
-    result = do_once(f"look_up.{score.__name__}{choice}", make)
+    sizes = NUM_NETWORKS, NUM_KEYS, NUM_ENTRIES, torch.get_default_dtype()
+    result = do_once(f"look_up.{score.__name__}{choice}{sizes}", make)
     return Learned(**result | {"parameters": Parameters(*result["parameters"])})
 
 

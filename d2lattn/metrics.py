@@ -213,8 +213,11 @@ def alignment_links(weights: Tensor, threshold: float | None = None) -> frozense
             the source word with its largest weight.
 
     Raises:
-        ValueError: the weights are no matrix.
+        TypeError: the weights are no tensor.
+        ValueError: they are no matrix.
     """
+    if not isinstance(weights, Tensor):
+        raise wrong(TypeError, "weights", weights, "a tensor")
     if weights.dim() != 2:
         raise wrong(ValueError, "weights", weights, "(T, S)")
     if weights.numel() == 0:

@@ -114,7 +114,8 @@ def show_heatmaps(
 
     Raises:
         TypeError: if one string stands in place of a list of labels or titles.
-        ValueError: if a shape, a number of labels or titles, or the scale does not fit.
+        ValueError: if a shape, a number of labels or titles, the scale, the name of the colours or
+            the format of the numbers does not fit.
 
     Source: the listing in section 10.1.3 of the study notes, where each panel has its own scale.
     """
@@ -130,6 +131,9 @@ def show_heatmaps(
 
     import matplotlib.pyplot as plt
 
+    colours = plt.get_cmap(cmap)
+    if number_format:
+        format(low, number_format)  # before anything is drawn
     figure, axes = plt.subplots(
         num_rows,
         num_columns,
@@ -142,7 +146,7 @@ def show_heatmaps(
     for i, j in np.ndindex(num_rows, num_columns):
         ax = axes[i, j]
         panel: np.ma.MaskedArray[Any, Any] = np.ma.masked_array(panels[i, j], masked[i, j])
-        image = ax.imshow(panel, cmap=cmap, vmin=low, vmax=high, aspect="equal")
+        image = ax.imshow(panel, cmap=colours, vmin=low, vmax=high, aspect="equal")
         ax.spines[:].set_visible(True)
         if masked[i, j].any():
             _hatch(ax, masked[i, j])
@@ -273,8 +277,9 @@ def _print_numbers(
     # A digit is about 0.6 of the letter height wide.
     size = min(10.0, cell * 0.9 / (0.6 * longest))
     for (query, key), value in np.ma.ndenumerate(panel):
-        red, green, blue, _ = image.cmap(image.norm(value))
-        pale = 0.299 * red + 0.587 * green + 0.114 * blue > 0.55
+        red, green, blue, alpha = image.cmap(image.norm(value))
+        # A value that is no number has no colour, and the page shows.
+        pale = 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 or alpha == 0
         ax.text(
             key,
             query,

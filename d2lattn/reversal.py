@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lattn import transformer
+from d2lattn.checks import wrong
 from d2lattn.training import evaluating
 from d2lattn.transformer import TransformerDecoder
 
@@ -28,7 +29,14 @@ def encode(words: Sequence[str]) -> Tensor:
 
     >>> encode(["bad"])  # b a d > d a b .
     tensor([[1, 0, 3, 8, 3, 0, 1, 9]])
+
+    Raises:
+        ValueError: a word is empty, has other letters or another length, or there is none.
     """
+    for place, word in enumerate(words or [""]):
+        if not word or set(word) - set(LETTERS) or len(word) != len(words[0]):
+            needs = f"letters of {LETTERS}, as many as the other words"
+            raise wrong(ValueError, f"words[{place}]", repr(word), needs)
     return complete(torch.tensor([[LETTERS.index(letter) for letter in word] for word in words]))
 
 
@@ -78,7 +86,7 @@ def write(decoder: TransformerDecoder, letters: Tensor) -> Tensor:
 
 
 def reverse(decoder: TransformerDecoder, word: str) -> str:
-    """Write one word backwards, up to the first "."."""
+    """Write one word backwards, up to the first "."; a word is as `encode` takes it."""
     [written] = write(decoder, encode([word])[:, : len(word)]).tolist()
     return "".join(TOKENS[token] for token in written).split(".")[0]
 

@@ -1,6 +1,7 @@
 """The tables that benchmarks wrote, for the pages that tell of them."""
 
 import os
+import re
 from pathlib import Path
 
 Table = dict[str, list[str]]
@@ -22,7 +23,8 @@ def read_tables(page: str | os.PathLike[str]) -> list[Table]:
         OSError: there is no such page.
         ValueError: two rows of a table begin alike.
     """
-    blocks = Path(page).read_text(encoding="utf-8").split("\n\n")
+    text = Path(page).read_text(encoding="utf-8")
+    blocks = re.split(r"\n{2,}", text)
     return [_by_first_cell(block.splitlines()[2:]) for block in blocks if block.startswith("|")]
 
 

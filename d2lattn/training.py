@@ -57,6 +57,8 @@ def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
         # Ignored targets would do for the loss, but inf - inf at padding spoils the gradient.
         logits = logits.masked_fill(~valid.unsqueeze(-1), 0.0)  # (B, T, V) by (B, T, 1)
     targets = targets.long().masked_fill(~valid, IGNORED)
+    # Of half-precision logits, too, the sum over all tokens is in single precision.
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
 
 

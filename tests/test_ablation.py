@@ -104,6 +104,17 @@ def test_means_are_over_every_query_of_every_call(attention, inputs):
         d2l.head_means(attention, lambda: None)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_means_of_half_precision_are_summed_in_single(dtype):
+    attention = d2l.MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0).to(dtype)
+    with torch.no_grad():
+        attention.W_v.weight.copy_(torch.eye(2))
+    values = torch.full((40, 50, 2), 100.0, dtype=dtype)  # in all 200,000 a head
+    means = d2l.head_means(attention, lambda: attention(values, values, values))
+    assert means.dtype == dtype
+    assert means.tolist() == [[100.0], [100.0]]
+
+
 def test_with_its_own_mean_a_head_that_always_says_the_same_is_not_missed(attention, inputs):
     with torch.no_grad():
         attention.W_v.weight[: D // H] = 0  # head 0 gives its bias, whatever it looks at

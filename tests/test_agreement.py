@@ -27,6 +27,11 @@ def test_padding_is_told_apart_and_not_asked():
     assert 0 not in words[1]
 
 
+def test_a_word_that_the_task_does_not_have_is_named():
+    with pytest.raises(ValueError, match=r"sentences\[1\] .*'zebra'.* needs"):
+        agreement.encode(["the cow", "the zebra"])
+
+
 def test_sentences_are_as_drawn():
     sentences = agreement.draw(300, seed=1, phrases=3)
     assert sentences == agreement.draw(300, seed=1, phrases=3)

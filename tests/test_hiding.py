@@ -136,6 +136,10 @@ def test_the_mode_of_the_model_comes_back(model):
 
 
 def test_wrong_arguments_are_named(model):
+    with pytest.raises(TypeError, match="source has type list; it needs a tensor of integers"):
+        d2l.hide_each_state(None, [[1, 2]], torch.ones(1, 2, dtype=torch.long))
+    with pytest.raises(TypeError, match=r"target has dtype torch\.float32"):
+        d2l.hide_each_state(None, torch.ones(1, 2, dtype=torch.long), torch.ones(1, 2))
     with pytest.raises(ValueError, match=r"source has shape \(4,\); it needs \(B, S\)"):
         d2l.hide_each_state(model, SOURCE[0], TARGET)
     with pytest.raises(ValueError, match=r"target has shape \(3,\)"):

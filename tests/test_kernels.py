@@ -476,6 +476,10 @@ def test_the_module_keeps_to_numbers_far_away():
 def test_the_module_names_wrong_kinds():
     with pytest.raises(TypeError, match="keys has type list"):
         d2l.NWKernelRegression()(torch.zeros(1), [[0.0]], torch.zeros(1, 1))
+    with pytest.raises(TypeError, match=r"queries has dtype torch\.float16; it needs .* of module"):
+        d2l.NWKernelRegression()(*(torch.zeros(shape).half() for shape in ((1,), (1, 1), (1, 1))))
+    with pytest.raises(TypeError, match=r"queries has dtype torch\.float32; it needs .* of module"):
+        d2l.NWKernelRegression().double()(torch.zeros(1), torch.zeros(1, 1), torch.zeros(1, 1))
     with pytest.raises(TypeError, match="queries has dtype"):
         d2l.NWKernelRegression()(torch.zeros(1).long(), torch.zeros(1, 1), torch.zeros(1, 1))
     with pytest.raises(TypeError, match="values has dtype"):

@@ -1,5 +1,6 @@
 """The look-up of chapter 3: its task, its scores and its training."""
 
+import functools
 import math
 
 import pytest
@@ -142,6 +143,14 @@ def test_what_is_learned_is_kept_and_a_score_of_one_s_own_is_not(tmp_path, monke
     look_up.learn(look_up.dot, 8, 0.02, 4, 2)
     look_up.learn(look_up.dot, 8, 0.01, 4, 4)
     assert len(trained) == 3
+
+    @functools.wraps(look_up.dot)
+    def mine(*parts):
+        return -look_up.dot(*parts)
+
     for _ in range(2):
-        look_up.learn(lambda *parts: look_up.dot(*parts), 8, 0.01, 4, 2)
+        look_up.learn(mine, 8, 0.01, 4, 2)
     assert len(trained) == 5
+    monkeypatch.setattr(look_up, "NUM_KEYS", 4)
+    look_up.learn(look_up.dot, 8, 0.01, 4, 2)
+    assert len(trained) == 6

@@ -202,6 +202,8 @@ def test_links_name_the_source_first():
     assert alignment_links(torch.zeros(0, 3)) == frozenset()
     with pytest.raises(ValueError, match=r"weights has shape \(1, 2, 3\); it needs \(T, S\)"):
         alignment_links(weights.unsqueeze(0))
+    with pytest.raises(TypeError, match="weights has type list; it needs a tensor"):
+        alignment_links(weights.tolist())
 
 
 def test_the_diagonal_of_a_square_and_of_a_rectangle():

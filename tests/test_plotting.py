@@ -1,5 +1,6 @@
 """Heatmaps share one scale, say what is wrong, and cost nothing until they are drawn."""
 
+import math
 import os
 import re
 import subprocess
@@ -166,6 +167,8 @@ def test_numbers_are_printed_in_readable_colours():
     assert [text.get_color() for text in texts] == ["black", "white"]
     draw([[[[0.0, 1.0]]]], annotate=".0%", mask=[True, False])
     assert [text.get_text() for text in panels()[0].texts] == ["100%"]
+    draw([[[[0.0, math.nan, 1.0]]]], annotate=True)  # what is no number has no colour
+    assert [text.get_color() for text in panels()[0].texts] == ["black", "black", "white"]
 
 
 @pytest.mark.parametrize(
@@ -186,6 +189,8 @@ def test_numbers_are_printed_in_readable_colours():
         ),
         (torch.zeros(1, 1, 2, 3), {"vmin": 1, "vmax": 1}, "vmin is 1 and vmax is 1; vmin < vmax"),
         (torch.zeros(1, 1, 2, 3), {"vmax": "own"}, "vmax is 'own'"),
+        (torch.zeros(1, 1, 2, 3), {"annotate": "two"}, "format"),
+        (torch.zeros(1, 1, 2, 3), {"cmap": "Reads"}, "Reads"),
         (torch.zeros(1, 1, 2, 3), {"vmax": None, "mask": True}, "at least one finite value"),
     ],
 )

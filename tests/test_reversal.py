@@ -50,6 +50,15 @@ def test_a_word_is_followed_by_its_letters_from_last_to_first():
     assert [reversal.TOKENS[token] for token in (0, 7, 8, 9)] == ["a", "h", ">", "."]
 
 
+@pytest.mark.parametrize("words", [["zoo"], ["bad", ""], ["Bad"], []])
+def test_a_word_of_other_letters_is_named(words, decoder):
+    with pytest.raises(ValueError, match=r"^words.* needs"):
+        reversal.encode(words)
+    if words:
+        with pytest.raises(ValueError, match=r"^words.* needs"):
+            reversal.reverse(decoder, words[-1])
+
+
 def test_words_are_drawn_from_all_letters_and_by_the_generator_alone():
     draw = lambda seed: reversal.draw(200, 5, torch.Generator().manual_seed(seed))  # noqa: E731
     words = draw(1)

@@ -41,7 +41,7 @@ def by_markdown_it(page: str) -> list[list[list[str]]]:
 
 @given(st.lists(st.tuples(text, tables()), max_size=3), text)
 def test_reads_what_a_parser_of_markdown_reads(tmp_path_factory, parts, end):
-    page = "\n\n".join([*(f"{words}\n\n{written(rows)}" for words, rows in parts), end, ""])
+    page = "\n\n".join([*(f"{words}\n\n\n{written(rows)}" for words, rows in parts), end, ""])
     path = tmp_path_factory.mktemp("pages") / "page.md"
     path.write_text(page, encoding="utf-8")
     expected = [{first: others for first, *others in rows} for rows in by_markdown_it(page)]

@@ -62,6 +62,13 @@ def test_the_loss_is_the_mean_over_valid_tokens_in_nats():
     assert masked_loss(logits, targets, lengths).item() == pytest.approx(total / 5, abs=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_the_loss_of_half_precision_is_summed_in_single(dtype):
+    logits = torch.tensor([0.0, 10.0], dtype=dtype).expand(100, 100, 2)  # 10,000 tokens of 10 nats
+    loss = masked_loss(logits, torch.zeros(100, 100, dtype=torch.long), torch.full((100,), 100))
+    assert loss.item() == pytest.approx(10, abs=1e-3)
+
+
 def test_padding_does_not_change_the_loss_or_its_gradient():
     torch.manual_seed(0)
     logits, targets, lengths = torch.randn(2, 3, 5), torch.randint(5, (2, 3)), torch.tensor([3, 2])

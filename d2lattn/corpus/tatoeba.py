@@ -166,7 +166,7 @@ DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
-    OSError,  # what bz2 says, and a seek to before the beginning
+    OSError,  # a seek to before the beginning
     EOFError,
     UnicodeDecodeError,  # a name within
     NotImplementedError,  # a method of compression that Python does not know
@@ -246,7 +246,13 @@ def _only_text(path: Path, archive: zipfile.ZipFile) -> IO[bytes]:
             f"{path} holds {len(texts)} texts ({', '.join(names[:5])}); one .txt or .tsv "
             f"file is needed"
         )
-    if archive.getinfo(texts[0]).file_size > MAX_TEXT:  # as it says; it may lie
+    text = archive.getinfo(texts[0])
+    if text.compress_type == zipfile.ZIP_BZIP2:  # whose pieces Python unpacks whole
+        raise ValueError(
+            f"{path} is packed by bzip2, of which 4 KB may unpack to 9 GB; a text packed by "
+            f"deflate is needed"
+        )
+    if text.file_size > MAX_TEXT:  # as it says; it may lie
         raise _too_large(path)
     return archive.open(texts[0])
 
@@ -378,7 +384,7 @@ def _fetch(
                 raise _unreachable(url, news) from news
             if isinstance(news, HTTPMessage):
                 announced = news.get("Content-Length", "")
-                expected = int(announced) if announced.isdigit() else None
+                expected = int(announced) if announced.isdecimal() else None
                 if "html" in news.get("Content-Type", ""):
                     raise DownloadError(
                         f"{url} answers with a web page in place of the data. {BY_HAND}"
