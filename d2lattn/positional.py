@@ -53,7 +53,8 @@ class PositionalEncoding(nn.Module):
     wrong shapes and positions past the table ValueError.
 
     The table `P`, shape (1, max_len, num_hiddens), is a buffer: it moves with the module, and
-    `state_dict` leaves it out, because it can be made again.
+    `state_dict` leaves it out, because it can be made again. (For a module that was made on the
+    meta device, nobody does: copy `sinusoids` into it.)
 
     Args:
         num_hiddens: width of a step.

@@ -28,7 +28,7 @@ def side_by_side(function: Callable[[Any], Any], each: Iterable[Any]) -> list[An
         each: what it is called with.
 
     Raises:
-        Whatever the function raises.
+        Whatever the function raises, if that can be pickled.
     """
     each = list(each)
     usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1

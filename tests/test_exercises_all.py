@@ -9,6 +9,7 @@ import math
 import pkgutil
 import re
 
+import numpy as np
 import pytest
 import torch
 
@@ -132,22 +133,61 @@ def test_an_error_in_the_function_is_named(check):
     assert "your function stopped with KeyError" in verdict.sentence.replace("Your", "your")
 
 
+CHANGES = {
+    torch.Tensor: lambda tensor: tensor.is_floating_point() and tensor.add_(1.0),
+    set: lambda links: links.add("more"),
+    list: lambda places: places.append("more"),
+}
+
+
 @each_of_a_function
-def test_a_function_that_changes_its_argument_is_told(check):
+@pytest.mark.parametrize("kind", CHANGES, ids=lambda kind: kind.__name__)
+def test_a_function_that_changes_its_argument_is_told(check, kind):
     answer, *given = CHECKS[check]
     changed = []
 
     def changes(*arguments):
         result = answer(*arguments)
         result = result.clone() if isinstance(result, torch.Tensor) else result
-        for tensor in arguments:
-            if isinstance(tensor, torch.Tensor) and tensor.is_floating_point():
-                changed.append(tensor.add_(1.0))
+        for argument in arguments:
+            if isinstance(argument, kind) and CHANGES[kind](argument) is not False:
+                changed.append(argument)
         return result
 
     verdict = check(changes, *given)
     assert bool(verdict) == (not changed)
     assert ("changes its argument" in verdict.sentence) == bool(changed), verdict
+
+
+@each
+def test_the_right_answer_passes_where_another_device_is_the_default(check):
+    torch.set_default_device("meta")
+    try:
+        verdict = check(*CHECKS[check])
+    finally:
+        torch.set_default_device(None)
+    assert verdict, verdict
+
+
+def with_each(change, answer):
+    """An answer with each of its parts changed."""
+    return (
+        tuple(with_each(change, part) for part in answer)
+        if isinstance(answer, tuple)
+        else change(answer)
+    )
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.array, torch.tensor], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "check", [check for check, answers in CHECKS.items() if "True" in repr(answers)], ids=name_of
+)
+def test_true_and_false_may_come_from_numpy_and_pytorch(check, kind):
+    verdict = check(*with_each(kind, CHECKS[check]))
+    assert verdict, verdict
+    wrong = check(*with_each(lambda part: kind(not part), CHECKS[check]))
+    assert not wrong
+    assert "True or False" not in wrong.sentence
 
 
 @each

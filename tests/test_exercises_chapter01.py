@@ -166,7 +166,7 @@ def test_other_right_answers_pass(check, answers):
         (chapter01.check_attention_matrices, [["A", "D"]], "one string"),
         (chapter01.check_claims, [True, True], "weights beside"),
         (chapter01.check_claims, [False, False], "largest weight on the left"),
-        (chapter01.check_claims, [0, 1], "True or False"),
+        (chapter01.check_claims, [0, 1], "answer to the first claim should be True or False"),
         (chapter01.check_overtaking, [1.0, 3.0], "strength 1 and salience 2 the coffee"),
         (chapter01.check_overtaking, [2.0, 4.0], "strength 4 and salience 3 the book"),
         (chapter01.check_overtaking, ["two", 3.0], "one number"),

@@ -566,14 +566,24 @@ def test_other_right_hidden_weights_pass():
     assert verdict, verdict
 
 
+def test_hidden_weights_must_leave_the_hidden_places_alone():
+    def adds_the_padding(scores, valid_len, hidden):
+        hidden += range(valid_len, len(scores))
+        return scores.index_fill(0, torch.tensor(hidden), -math.inf).softmax(dim=0).nan_to_num(0.0)
+
+    verdict = chapter04.check_hidden_weights(adds_the_padding)
+    assert_hint(verdict, "changes its argument number 3")
+    assert "list" in verdict.sentence
+
+
 @pytest.mark.parametrize(
     ("claims", "hint"),
     [
         ((False, False, False), "X's error rate beside the diagonal's"),
         ((True, True, False), "shift_links"),
         ((True, False, True), "worst one to lose"),
-        ((True, "no", False), "True or False for the second"),
-        ((1, False, False), "True or False for the first"),
+        ((True, "no", False), "answer to the second claim should be True or False; this is 'no'"),
+        ((1, False, False), "answer to the first claim should be True or False; this is 1."),
     ],
 )
 def test_audit_names_the_mistake(claims, hint):

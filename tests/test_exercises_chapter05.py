@@ -161,7 +161,7 @@ HINTS = [
     (chapter05.check_audit, (True, True, False), "statement 1"),
     (chapter05.check_audit, (False, False, False), "statement 2"),
     (chapter05.check_audit, (False, True, True), "statement 3"),
-    (chapter05.check_audit, (0, 1, 0), "True or False"),
+    (chapter05.check_audit, (False, 1, 0), "answer to statement 2 should be True or False"),
     (chapter05.check_three_cities, (3, 2.0), "same sign"),
     (chapter05.check_three_cities, (1, 2.0), "both signs"),
     (chapter05.check_three_cities, (5, 2.0), "count the signs"),

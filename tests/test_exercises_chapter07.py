@@ -259,7 +259,7 @@ HINTS = [
     (chapter07.check_audit, (True, True, True), "statement 1"),
     (chapter07.check_audit, (False, False, True), "statement 2"),
     (chapter07.check_audit, (False, True, False), "statement 3"),
-    (chapter07.check_audit, (0, 1, 1), "True or False"),
+    (chapter07.check_audit, (False, 1, 1), "answer to statement 2 should be True or False"),
     (chapter07.check_reach, (1, 0.3), "stands on the note"),
     (chapter07.check_reach, (4, 0.3), "two layers"),
     (chapter07.check_reach, (3, 0.3), "Train one layer"),

@@ -1,6 +1,7 @@
 """What every check does with what it is given: copies, kinds of number, calls by keyword."""
 
 import math
+import runpy
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,17 @@ import pytest
 import torch
 
 from d2lattn.exercises import chapter01, chapter02, chapter03
-from d2lattn.exercises.checking import Differs, apart, call, number, several, tensor_like
+from d2lattn.exercises.checking import (
+    Differs,
+    agrees,
+    apart,
+    call,
+    number,
+    recognise,
+    several,
+    tensor_like,
+    truth,
+)
 
 
 def attend(query, keys, values):
@@ -44,6 +55,23 @@ def test_the_chapters_pairs_are_in_single_precision_whoever_imports_them():
     assert chapter01.KEYS.dtype == chapter01.VALUES.dtype == torch.float32
 
 
+def test_the_chapters_pairs_are_on_the_cpu_whoever_imports_them():
+    with torch.device("meta"):
+        imported = runpy.run_path(chapter01.__file__)
+    assert imported["KEYS"].device == imported["VALUES"].device == torch.device("cpu")
+
+
+def test_a_check_runs_on_the_cpu_and_leaves_the_default_device_as_it_was():
+    torch.set_default_device("meta")
+    try:
+        verdicts = [chapter01.check_attend(attend), chapter01.check_attend(lambda *a: a[0])]
+        assert torch.get_default_device() == torch.device("meta")
+    finally:
+        torch.set_default_device(None)
+    assert verdicts[0], verdicts[0]
+    assert "your output has shape" in verdicts[1].sentence.replace("Your", "your")
+
+
 def test_a_check_can_be_called_by_keyword():
     assert chapter01.check_attend(attend=attend)
     assert chapter01.check_overtaking(strength_at_2=2.0, strength_at_3=3.0)
@@ -61,6 +89,31 @@ def test_a_changed_argument_is_named():
     assert tensor.tolist() == [0, 0]
     assert links == {(0, 0)}
     assert call(lambda t, s: type(s), tensor, links) is set
+
+
+@pytest.mark.parametrize(
+    ("change", "given"),
+    [
+        (lambda places: places.extend([3, 4]), [1, 2]),
+        (lambda places: places.clear(), [1, 2]),
+        (lambda rows: rows[0].append(2), [[1], [2]]),
+        (lambda table: table.pop("a"), {"a": 1}),
+    ],
+)
+def test_a_changed_list_is_named_and_the_checks_own_stays(change, given):
+    before = repr(given)
+    with pytest.raises(Differs, match="changes its argument number 1"):
+        call(lambda places: change(places) or 1, given)
+    assert repr(given) == before
+
+
+def test_an_argument_that_is_not_a_number_is_unchanged():
+    given = torch.tensor([math.nan, 1.0])
+    assert call(lambda tensor: 7, given) == 7
+    with pytest.raises(Differs, match="changes its argument"):
+        call(lambda tensor: tensor.nan_to_num_(), given)
+    with pytest.raises(Differs, match="changes its argument"):
+        call(lambda tensor: tensor.unsqueeze_(0), given)
 
 
 @pytest.mark.parametrize(
@@ -120,3 +173,61 @@ def test_what_is_no_pair_gets_the_hint(given):
 )
 def test_two_numbers_are_told_in_digits_that_differ(found, wanted, said):
     assert apart(found, wanted) == f"{said} was expected."
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_truths_of_every_kind_are_read(wanted):
+    for given in (
+        wanted,
+        np.bool_(wanted),
+        np.array(wanted),
+        np.array([wanted]),
+        torch.tensor(wanted),
+        torch.tensor([[wanted]]),
+    ):
+        assert truth(given) is wanted, repr(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (1, "True or False; this is 1."),
+        (0.0, "True or False; this is 0.0."),
+        (None, "True or False; this is None."),
+        (lambda: True, "True or False; this is function."),
+        ("True", "True or False; this is 'True'."),
+        ([True], "True or False; this is [True]."),
+        (torch.tensor(1), "True or False; this is tensor(1)."),
+        (torch.ones(2, 3) > 0, "one True or False; this has shape (2, 3)."),
+        (np.array([True, False]), "one True or False; this has shape (2,)."),
+        (torch.zeros(0) > 0, "one True or False; this has shape (0,)."),
+        (list(range(999)), "True or False; this is [0, 1, 2, 3, 4, 5, ...]."),
+    ],
+)
+def test_what_is_no_truth_is_refused(given, said):
+    with pytest.raises(Differs) as refused:
+        truth(given, "claim 2")
+    assert str(refused.value) == f"claim 2 should be {said}"
+
+
+def test_two_results_agree_in_shape_and_within_the_tolerance():
+    wanted = torch.tensor([0.0, 100.0])
+    assert agrees(wanted + torch.tensor([0.9e-5, 0.9e-2]), wanted)
+    assert not agrees(wanted + torch.tensor([1.1e-5, 0.0]), wanted)
+    assert not agrees(wanted + torch.tensor([0.0, 1.1e-2]), wanted)
+    assert agrees(wanted + torch.tensor([1.1e-5, 0.0]), wanted, atol=1e-4)
+    assert agrees(wanted + torch.tensor([0.0, 1.1e-2]), wanted, rtol=1e-3)
+    assert not agrees(wanted[:1], torch.zeros(2))  # though it would broadcast
+
+
+def test_the_first_mistake_that_an_answer_is_gives_its_hint():
+    mistakes = [(torch.ones(2), "ones"), (torch.ones(3), "more"), (torch.ones(2), "again")]
+    for found in (
+        torch.ones(2),
+        torch.ones(2, dtype=torch.float64),
+        torch.ones(2).requires_grad_(),
+    ):
+        with pytest.raises(Differs, match=r"^ones$"):
+            recognise(found, mistakes)
+    for found in (torch.zeros(2), torch.ones(4), [1.0, 1.0], "ones", None):
+        recognise(found, mistakes)

@@ -8,20 +8,18 @@ from torch import Tensor
 
 from d2lattn.exercises.checking import (
     Differs,
+    agrees,
     call,
     check,
     number,
     same,
     tensor_like,
+    truth,
 )
 
 # The three pairs that the chapter works by hand.
-KEYS = torch.tensor([[0, 0], [0, 1], [1, 0]], dtype=torch.float32)
-VALUES = torch.tensor([7, 14, 21], dtype=torch.float32)
-
-
-def _agrees(found: Tensor, wanted: Tensor) -> bool:
-    return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=1e-4, atol=1e-5)
+KEYS = torch.tensor([[0, 0], [0, 1], [1, 0]], dtype=torch.float32, device="cpu")
+VALUES = torch.tensor([7, 14, 21], dtype=torch.float32, device="cpu")
 
 
 @check("1.5")
@@ -34,17 +32,17 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     wanted = scores.softmax(dim=0) @ values  # (K) x (K, V) -> (V)
     found = tensor_like(call(attend, query, keys, values), wanted, "your output")
 
-    if _agrees(found, values.mean(dim=0)):
+    if agrees(found, values.mean(dim=0)):
         raise Differs("This is average pooling: your output does not depend on the query.")
-    if _agrees(found, scores @ values):
+    if agrees(found, scores @ values):
         raise Differs("The scores went in as weights. Step 2 is missing: normalise them.")
-    if _agrees(found, scores / scores.sum() @ values):
+    if agrees(found, scores / scores.sum() @ values):
         raise Differs("You divided scores by their sum; take their exponentials first (softmax).")
-    if _agrees(found, scores.exp() @ values):
+    if agrees(found, scores.exp() @ values):
         raise Differs("The exponentials are there, but they do not sum to 1 yet.")
-    if _agrees(found, values[scores.argmax()]):
+    if agrees(found, values[scores.argmax()]):
         raise Differs("This is the value of the best key alone. Every value gets its weight.")
-    if _agrees(found, (scores / math.sqrt(3)).softmax(dim=0) @ values):
+    if agrees(found, (scores / math.sqrt(3)).softmax(dim=0) @ values):
         raise Differs("You scaled by √d. That is chapter 3's idea; here the score is q·k itself.")
     same(found, wanted, "Score = q·k, softmax over the keys, then weights times values.", "output")
 
@@ -106,9 +104,9 @@ def check_with_salience(
     query, keys = torch.randn(3, generator=generator), torch.randn(5, 3, generator=generator)
     salience = torch.rand(5, generator=generator)
     scores = scores_of(query, keys, salience)
-    if _agrees(scores, keys @ query):
+    if agrees(scores, keys @ query):
         raise Differs("The salience is lost: its number in the query is 0, so it counts for 0.")
-    if _agrees(scores, keys @ query + salience.square()):
+    if agrees(scores, keys @ query + salience.square()):
         raise Differs("The salience is squared: it belongs to the key alone.")
     same(scores, keys @ query + salience, "What must the query hold in the new place?", "score")
 
@@ -210,7 +208,7 @@ def check_look_up(look_up: Callable[[Tensor, Tensor, Tensor, float], Tensor]) ->
                 ((-squared).softmax(dim=1), "The temperature does not count yet."),
                 ((-squared.sqrt() / temperature).softmax(dim=1), "Square the distance."),
             ):
-                if _agrees(found, weights @ values):  # (Q, K) x (K,) -> (Q,)
+                if agrees(found, weights @ values):  # (Q, K) x (K,) -> (Q,)
                     raise Differs(hint)
         hint = "Scores have a row a query and a column a key; the softmax runs along a row."
         same(found, wanted, hint, f"{case}, your answer")
@@ -241,11 +239,10 @@ def check_attention_matrices(names: str) -> str:
 @check("1.7")
 def check_claims(first: bool, second: bool) -> str:
     """Which of two captions the workshop's matrices support: not the first, but the second."""
-    claims = []
-    for which, answer in (("first", first), ("second", second)):
-        if not isinstance(answer, bool):
-            raise Differs(f"Answer True or False for the {which} claim; this is {answer!r}.")
-        claims.append(answer)
+    claims = [
+        truth(answer, f"your answer to the {which} claim")
+        for which, answer in (("first", first), ("second", second))
+    ]
     if claims[0]:
         raise Differs(
             "The first claim rests on the dark cells on the right. Print their weights beside "

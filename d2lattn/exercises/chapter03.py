@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from d2lattn.exercises.checking import Differs, call, check, number, same, tensor_like
+from d2lattn.exercises.checking import Differs, agrees, call, check, number, same, tensor_like
 
 
 class LargestTensor(TorchFunctionMode):
@@ -34,10 +34,6 @@ class LargestTensor(TorchFunctionMode):
         return result
 
 
-def _agrees(found: Tensor, wanted: Tensor) -> bool:
-    return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=1e-4, atol=1e-5)
-
-
 @check("3.2")
 def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> str:
     """Softmax over the keys where a boolean mask is true; zeros where it is true nowhere."""
@@ -49,15 +45,15 @@ def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> st
     found = tensor_like(call(softmax_where, scores, valid), wanted, "your weights")
 
     zeroed = scores.masked_fill(~valid, 0.0).softmax(dim=-1)
-    if _agrees(found, zeroed):
+    if agrees(found, zeroed):
         raise Differs("A score of 0 still gets exp(0) = 1. Which score has an exponential of 0?")
-    if _agrees(found, scores.softmax(dim=-1) * valid):
+    if agrees(found, scores.softmax(dim=-1) * valid):
         raise Differs("The rows no longer sum to 1: mask the scores before the softmax, not after.")
-    if _agrees(found, scores.masked_fill(valid, -math.inf).softmax(dim=-1).nan_to_num()):
+    if agrees(found, scores.masked_fill(valid, -math.inf).softmax(dim=-1).nan_to_num()):
         raise Differs("The mask is upside down: `valid` is true where a query may look.")
     for axis in (0, 1):
         along = scores.masked_fill(~valid, -math.inf).softmax(dim=axis)
-        if _agrees(found.nan_to_num(), along.nan_to_num()):
+        if agrees(found.nan_to_num(), along.nan_to_num()):
             raise Differs("The softmax runs along the wrong axis; the keys are the last one.")
     same(found, wanted, "Each row should be a softmax over its valid keys.", "your weights")
 
@@ -104,13 +100,13 @@ def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
     wanted = torch.tanh(q + k) @ w_v
     found = tensor_like(call(additive_score, query, keys, W_q, W_k, w_v), wanted, "your score")
 
-    if _agrees(found, torch.tanh(q - k) @ w_v) or _agrees(found, torch.tanh(k - q) @ w_v):
+    if agrees(found, torch.tanh(q - k) @ w_v) or agrees(found, torch.tanh(k - q) @ w_v):
         raise Differs("You took the difference of the projections; the formula adds them.")
-    if _agrees(found, (q + k) @ w_v):
+    if agrees(found, (q + k) @ w_v):
         raise Differs("The hyperbolic tangent is missing. Without it the query cancels out.")
-    if _agrees(found, wanted.softmax(dim=-1)):
+    if agrees(found, wanted.softmax(dim=-1)):
         raise Differs("These are weights; stop before the softmax.")
-    if _agrees(found, torch.tanh(q) @ w_v + torch.tanh(k) @ w_v):
+    if agrees(found, torch.tanh(q) @ w_v + torch.tanh(k) @ w_v):
         raise Differs("Add the projections first, then take one tanh of the sum.")
     same(found, wanted, "Compare with the numbers worked by hand in the chapter.", "your score")
 
@@ -156,17 +152,17 @@ def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor])
     wanted = weights * (gradient - expected)
     found = tensor_like(call(softmax_backward, weights, gradient), wanted, "your result")
 
-    if _agrees(found, weights * gradient):
+    if agrees(found, weights * gradient):
         raise Differs("That is the diagonal alone; the other keys, -α αᵀ g, are missing.")
-    if _agrees(found, weights * (1 - weights) * gradient):
+    if agrees(found, weights * (1 - weights) * gradient):
         raise Differs("You used the diagonal of J. A score moves the weights of all keys.")
-    if _agrees(found, gradient - expected):
+    if agrees(found, gradient - expected):
         raise Differs("The factor α in front is missing.")
-    if _agrees(found, weights * (gradient - (weights * gradient).sum())):
+    if agrees(found, weights * (gradient - (weights * gradient).sum())):
         raise Differs("You summed over the whole batch; each row has its own sum over its keys.")
-    if _agrees(found, weights * (gradient - gradient.mean(dim=-1, keepdim=True))):
+    if agrees(found, weights * (gradient - gradient.mean(dim=-1, keepdim=True))):
         raise Differs("αᵀ g is a mean weighted by α, not a plain mean.")
-    if _agrees(found, -wanted):
+    if agrees(found, -wanted):
         raise Differs("The sign is turned round.")
     same(found, wanted, "Write J g as α ∘ g - α (αᵀ g).", "your result")
 
@@ -195,23 +191,23 @@ def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Ten
     products = queries @ keys.transpose(1, 2)  # (B, Q, K)
     key_norms = keys.square().sum(dim=-1).unsqueeze(1)  # (B, 1, K)
     query_norms = queries.square().sum(dim=-1).unsqueeze(2)  # (B, Q, 1)
-    if _agrees(found, -wanted):
+    if agrees(found, -wanted):
         raise Differs("The sign: a near key needs a high score, so distances count as negative.")
-    if _agrees(found, -squared / (2 * bandwidth)):
+    if agrees(found, -squared / (2 * bandwidth)):
         raise Differs("Divide by the square of the bandwidth.")
-    if _agrees(found, 2 * wanted):
+    if agrees(found, 2 * wanted):
         raise Differs("The factor 1/2 is missing.")
-    if _agrees(found, -squared / 2):
+    if agrees(found, -squared / 2):
         raise Differs("The bandwidth is not used.")
-    if _agrees(found, products / bandwidth**2):
+    if agrees(found, products / bandwidth**2):
         raise Differs("That is the dot product alone; the norms of query and key are missing.")
-    if _agrees(found, (products - key_norms / 2) / bandwidth**2):
+    if agrees(found, (products - key_norms / 2) / bandwidth**2):
         raise Differs("The weights are right already; for the scores, keep the query's norm.")
-    if _agrees(found, (products - query_norms / 2) / bandwidth**2):
+    if agrees(found, (products - query_norms / 2) / bandwidth**2):
         raise Differs("The key's norm is missing, and that one changes the weights.")
-    if _agrees(found, wanted.exp()):
+    if agrees(found, wanted.exp()):
         raise Differs("That is the kernel; its logarithm is the score.")
-    if _agrees(found, wanted.softmax(dim=-1)):
+    if agrees(found, wanted.softmax(dim=-1)):
         raise Differs("These are weights; stop before the softmax.")
     same(found, wanted, "Expand ‖q - k‖² into a dot product and two norms.", "your score")
 
@@ -319,10 +315,10 @@ def check_repaired(attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
         ("keys", -1, True): "One is left: by which number does the formula divide?",
     }
     for (scale, softmax, before), hint in left.items():
-        if _agrees(found, _attention(scale, softmax, before)(*tensors)):
+        if agrees(found, _attention(scale, softmax, before)(*tensors)):
             raise Differs(hint)
     unmasked = _attention()(queries, keys, values, torch.ones(6, dtype=torch.bool))
-    if _agrees(found, unmasked):
+    if agrees(found, unmasked):
         raise Differs("The mask is gone: the padding counts again.")
     same(found, wanted, "Compare with the walk's six lines.", "your output")
     return "the scale is the width's, the softmax runs along the keys, the mask comes before it."

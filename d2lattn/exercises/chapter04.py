@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from d2lattn.corpus.pairs import Pair
 from d2lattn.exercises.checking import (
     Differs,
+    agrees,
     apart,
     call,
     check,
@@ -18,6 +19,7 @@ from d2lattn.exercises.checking import (
     same,
     several,
     tensor_like,
+    truth,
 )
 from d2lattn.metrics import Link
 
@@ -28,10 +30,6 @@ FOUND = frozenset({(0, 0), (1, 1), (2, 2), (3, 3), (2, 3), (4, 4), (5, 0), (0, 4
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 """The thresholds of exercise 4.9: 0.05, 0.10, …, 0.95."""
-
-
-def _agrees(found: Tensor, wanted: Tensor) -> bool:
-    return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
 def _close(found: float, wanted: float) -> bool:
@@ -161,7 +159,7 @@ def check_context(context: Callable[..., Tensor]) -> str:
         ),
     ]
     for results, hint in mistakes:
-        if any(_agrees(wrong, result) for result in results):
+        if any(agrees(wrong, result) for result in results):
             raise Differs(hint)
     what = "your context"
     same(found, wanted, "Score the keys, softmax over the valid ones, average their values.", what)
@@ -553,7 +551,7 @@ def check_hidden_weights(hidden_weights: Callable[[Tensor, int, list[int]], Tens
         ),
     ]
     for results, hint in mistakes:
-        if any(_agrees(found, wrong) for wrong in results):
+        if any(agrees(found, wrong) for wrong in results):
             raise Differs(hint)
     same(found, wanted, "Hide scores by minus infinity, then take the softmax.", "your weights")
 
@@ -604,10 +602,10 @@ def check_audit(first: bool, second: bool, third: bool) -> str:
             "looked at the worst one to lose?",
         ),
     }
-    answers = {"first": first, "second": second, "third": third}
-    for which, answer in answers.items():
-        if not isinstance(answer, bool):
-            raise Differs(f"Answer True or False for the {which} claim; this is {answer!r}.")
+    answers = {
+        which: truth(answer, f"your answer to the {which} claim")
+        for which, answer in zip(hints, (first, second, third), strict=True)
+    }
     for which, (wanted, hint) in hints.items():
         if answers[which] is not wanted:
             raise Differs(f"The {which} claim: {hint[0].lower() + hint[1:]}")

@@ -2,18 +2,28 @@
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import product
 
 import torch
 from torch import Tensor
 
-from d2lattn.exercises.checking import Differs, call, check, number, same, tensor_like
+from d2lattn.exercises.checking import (
+    Differs,
+    agrees,
+    call,
+    check,
+    number,
+    same,
+    tensor_like,
+    truth,
+)
 
 Layer = Callable[[Tensor], Tensor]
 
 
-def _agrees(found: Tensor, wanted: Tensor) -> bool:
-    return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=1e-4, atol=1e-4)
+# The hands of a mistake may turn fast, and the sine of a large angle loses digits.
+_agrees = partial(agrees, atol=1e-4)
 
 
 def _speeds(width: int) -> Tensor:
@@ -75,11 +85,7 @@ def check_moves_along(moves_along: Callable[[Layer, Tensor, Tensor], bool]) -> s
     verdicts = {}
     for name, (layer, _, _) in layers.items():
         found = call(moves_along, layer, X, order, case=f"for {name}")
-        if not isinstance(found, bool | torch.Tensor) or (
-            isinstance(found, Tensor) and found.numel() != 1
-        ):
-            raise Differs(f"True or False is needed; this is {type(found).__name__}.")
-        verdicts[name] = bool(found)
+        verdicts[name] = truth(found, f"for {name}, your answer")
     if verdicts == dict(zip(layers, (False, False, False, False, True), strict=True)):
         if call(moves_along, _attention, X, torch.tensor([1, 0, 3, 2, 4])):  # its own inverse
             raise Differs("You reorder once by `order` and once by its inverse.")

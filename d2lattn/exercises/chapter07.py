@@ -7,22 +7,22 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from d2lattn.exercises.checking import Differs, call, check, number, same, several, tensor_like
+from d2lattn.exercises.checking import (
+    Differs,
+    agrees,
+    call,
+    check,
+    number,
+    recognise,
+    same,
+    several,
+    tensor_like,
+    truth,
+)
 from d2lattn.masks import causal_mask
 from d2lattn.positional import sinusoids
 
 Layer = Callable[[Tensor], Tensor]
-
-
-def _agrees(found: Tensor, wanted: Tensor) -> bool:
-    return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=1e-4, atol=1e-5)
-
-
-def _hint(found: Tensor, mistakes: Iterable[tuple[Tensor, str]]) -> None:
-    """Raise the hint of the first mistake whose result this is."""
-    for result, hint in mistakes:
-        if _agrees(found, result):
-            raise Differs(hint)
 
 
 def _norm(
@@ -75,8 +75,8 @@ def check_layer_norm(layer_norm: Callable[[Tensor, Tensor, Tensor, float], Tenso
                 "You subtract the mean; now divide by the spread.",
             ),
         ]
-        if not _agrees(found, wanted):
-            _hint(found, mistakes)
+        if not agrees(found, wanted):
+            recognise(found, mistakes)
         same(found, wanted, "Mean and variance along the last axis.", f"{case}, your result")
     return "each position by its own mean and spread, then gain and shift."
 
@@ -126,7 +126,7 @@ def check_residual(residual: Callable[[Tensor, Layer, Layer, bool], Tensor]) -> 
             found = call(residual, X, norm, f, norm_first, case=case)
             found = tensor_like(found, wanted, f"{case}, your result")
             try:
-                _hint(found, mistakes[norm_first])
+                recognise(found, mistakes[norm_first])
             except Differs as difference:
                 raise Differs(f"{case}: {difference}") from None
             hint = "There are X, f, the norm and one plus."
@@ -205,10 +205,10 @@ def check_as_attention(
             ((X @ W_1.T).relu(), "b_1 is missing."),
             ((X @ W_1.T).relu() + b_1, "b_1 is added before the relu."),
         ]
-        _hint(weights, mistakes)
-        if _agrees(values, W_1):
+        recognise(weights, mistakes)
+        if agrees(values, W_1):
             raise Differs("The rows of W_1 are compared with x: they are the keys.")
-        if not _agrees(weights @ values, wanted @ W_2.T):
+        if not agrees(weights @ values, wanted @ W_2.T):
             same(weights, wanted, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
             same(values, W_2.T, "Value j is column j of W_2.", f"{case}, your value")
         if (weights < 0).any():
@@ -232,12 +232,12 @@ def check_may_see(may_see: Callable[[int, int], tuple[Tensor, Tensor]]) -> str:
             (lengths.flip(0), "The other way round: the last word sees most."),
             (torch.full((new,), past + new), "Every word sees all; the first new one may not."),
         ]
-        if not _agrees(given, lengths):
-            _hint(given, [(result.float(), f"{case}: {hint}") for result, hint in mistakes])
+        if not agrees(given, lengths):
+            recognise(given, [(result.float(), f"{case}: {hint}") for result, hint in mistakes])
         same(given, lengths, "New word 1 sees P + 1 words.", f"{case}, your length")
         seen = tensor_like(parts[1], mask, f"{case}, your second result, the mask,")
         additive = torch.zeros_like(mask).masked_fill(mask == 0, -math.inf)
-        if _agrees(seen, additive):
+        if agrees(seen, additive):
             raise Differs("Give booleans, true where a word may look.")
         mistakes = [
             (1 - mask, "It is true where a word may not look; turn it round."),
@@ -246,8 +246,8 @@ def check_may_see(may_see: Callable[[int, int], tuple[Tensor, Tensor]]) -> str:
             (torch.ones_like(mask), "Every word sees all, also those after it."),
             (torch.ones_like(mask).triu(past), "Each word sees those after it, not before."),
         ]
-        if not _agrees(seen, mask):
-            _hint(seen, [(result, f"{case}: {hint}") for result, hint in mistakes])
+        if not agrees(seen, mask):
+            recognise(seen, [(result, f"{case}: {hint}") for result, hint in mistakes])
         same(seen, mask, "Row t has `lengths[t]` times true.", f"{case}, your mask")
     return "a length a row, and the mask is a triangle behind P columns of true."
 
@@ -316,7 +316,7 @@ def check_step(step: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> str:
             if (
                 any(left)
                 and len(sizes) > 1
-                and _agrees(found, _in_steps(_step(*left), X, sizes, *W))
+                and agrees(found, _in_steps(_step(*left), X, sizes, *W))
             ):
                 mistakes = list(zip(STEP_MISTAKES.values(), left, strict=True))
                 done = [right for (right, _), is_left in mistakes if not is_left]
@@ -350,8 +350,6 @@ def check_reorder(letter: str) -> str:
 def check_audit(answer: Sequence[bool]) -> str:
     """Three statements about two heatmaps and the table beside them."""
     parts = several(answer, 3, "Give three answers, each True or False.")
-    if not all(isinstance(part, bool) for part in parts):
-        raise Differs("Give three answers, each True or False.")
     claims = [
         (
             False,
@@ -365,7 +363,7 @@ def check_audit(answer: Sequence[bool]) -> str:
         (True, "see the last row: how many answers change?"),
     ]
     for place, ((right, reason), part) in enumerate(zip(claims, parts, strict=True), start=1):
-        if part is not right:
+        if truth(part, f"your answer to statement {place}") is not right:
             raise Differs(f"statement {place}: {reason}")
     return "a heatmap shows one layer; notes also pass by it, or arrive inside a state."
 

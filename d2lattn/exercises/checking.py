@@ -1,12 +1,17 @@
 """What every check shares: the verdict, the three ways to reach it, and safe calls of answers."""
 
 import functools
-from collections.abc import Callable
+import reprlib
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+# How far a right answer may be off, as a share of what is wanted and beside 0.
+RTOL, ATOL = 1e-4, 1e-5
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,8 @@ def check(exercise: str) -> Callable[[Callable[..., str]], Callable[..., Verdict
     """Turn a function that returns praise, or raises :class:`Differs`, into a check.
 
     Whatever happens inside, the reader gets a sentence and never a traceback. New tensors are in
-    single precision while a check runs, whatever the notebook has set: so an answer meets the
-    numbers that the check was written for.
+    single precision and on the CPU while a check runs, whatever the notebook has set: so an answer
+    meets the numbers that the check was written for.
     """
 
     def decorate(function: Callable[..., str]) -> Callable[..., Verdict]:
@@ -46,9 +51,10 @@ def check(exercise: str) -> Callable[[Callable[..., str]], Callable[..., Verdict
             dtype = torch.get_default_dtype()
             torch.set_default_dtype(torch.float32)
             try:
-                if any(unattempted(answer) for answer in (*answers, *named.values())):
-                    raise NotAttempted
-                return Verdict(exercise, True, function(*answers, **named))
+                with torch.device("cpu"):
+                    if any(unattempted(answer) for answer in (*answers, *named.values())):
+                        raise NotAttempted
+                    return Verdict(exercise, True, function(*answers, **named))
             except NotAttempted:
                 return Verdict(exercise, False, "not attempted yet.")
             except Differs as difference:
@@ -98,11 +104,10 @@ def call(answer: Callable[..., Any], *arguments: Any, case: str = "") -> Any:
     if unattempted(result):
         raise NotAttempted
     for place, (copy, argument) in enumerate(zip(copies, arguments, strict=True), start=1):
-        unchanged = torch.equal(copy, argument) if _is_tensor(copy) else copy == argument
-        if not unchanged:
+        if not _unchanged(copy, argument):
             raise Differs(
                 f"{who} changes its argument number {place}, which the caller may still need: "
-                "work on a new tensor or set."
+                "work on a new tensor, set or list."
             )
     return result
 
@@ -115,7 +120,16 @@ def _copy(argument: Any) -> Any:
     """A copy for a reader to use; of a frozen set, the set that exercises speak of."""
     if _is_tensor(argument):
         return argument.clone()
-    return set(argument) if isinstance(argument, AbstractSet) else argument
+    return set(argument) if isinstance(argument, AbstractSet) else deepcopy(argument)
+
+
+def _unchanged(copy: Any, argument: Any) -> bool:
+    """Whether a copy is still what it was made of; a NaN in both is no change."""
+    if not _is_tensor(copy):
+        return copy == argument
+    return copy.shape == argument.shape and torch.allclose(
+        copy, argument, rtol=0, atol=0, equal_nan=True
+    )
 
 
 def number(answer: Any, what: str = "the answer") -> float:
@@ -127,6 +141,20 @@ def number(answer: Any, what: str = "the answer") -> float:
     if value != value or value in (float("inf"), float("-inf")):
         raise Differs(f"{what} should be a finite number; this is {value}.")
     return value
+
+
+def truth(answer: Any, what: str = "the answer") -> bool:
+    """Read True or False from Python or NumPy, or from a tensor or an array of one element."""
+    try:
+        found = answer.item() if hasattr(answer, "item") else answer
+    except (ValueError, RuntimeError):  # it has several, or none
+        raise Differs(
+            f"{what} should be one True or False; this has shape {tuple(answer.shape)}."
+        ) from None
+    if not isinstance(found, bool):  # 0.6 would count as true, and 1 may be a count
+        this = type(answer).__name__ if callable(answer) else reprlib.repr(answer)
+        raise Differs(f"{what} should be True or False; this is {this}.")
+    return found
 
 
 def several(answer: Any, count: int, hint: str) -> list[Any]:
@@ -153,11 +181,26 @@ def tensor_like(answer: Any, wanted: torch.Tensor, what: str = "the result") -> 
 def same(answer: Any, wanted: torch.Tensor, hint: str, what: str = "the result") -> None:
     """Raise :class:`Differs` with the first differing entry and a hint, unless all agree."""
     found = tensor_like(answer, wanted, what)
-    wrong = ~torch.isclose(found, wanted, rtol=1e-4, atol=1e-5)
+    wrong = ~torch.isclose(found, wanted, rtol=RTOL, atol=ATOL)
     if wrong.any():
         place = tuple(wrong.nonzero()[0].tolist())
         where = f" at {list(place)}" if place else ""
         raise Differs(f"{what}{where} is {apart(found[place].item(), wanted[place].item())} {hint}")
+
+
+def agrees(
+    found: torch.Tensor, wanted: torch.Tensor, rtol: float = RTOL, atol: float = ATOL
+) -> bool:
+    """Whether a tensor is another in shape and numbers, within the tolerance of :func:`same`."""
+    return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=rtol, atol=atol)
+
+
+def recognise(answer: Any, mistakes: Iterable[tuple[torch.Tensor, str]]) -> None:
+    """Raise the hint of the first mistake whose result this is; what is no tensor is none."""
+    if _is_tensor(answer):
+        for result, hint in mistakes:
+            if agrees(answer.detach().to(result.dtype), result):
+                raise Differs(hint)
 
 
 def apart(found: float, wanted: float) -> str:
