@@ -17,13 +17,16 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: book test check lab notebooks serve lint types javascript unit nbval browser clean
 
+# After a failure it forgets what it read: of a page that it knows already it would not warn again.
 book: .venv/installed
-	@$(BUILD) --quiet
+	@$(BUILD) --quiet || { rm -rf _build/.doctrees; exit 1; }
 	@echo "The book: file://$(CURDIR)/_build/html/index.html   (make serve shows it at http://localhost:$(PORT)/)"
 
 # The book first, because the browser opens its pages, and beside it all that takes less long; then
-# all tests share the workers.
+# all tests share the workers. It is built from nothing: in what was built before, a term that is
+# gone from the glossary would go unnoticed, and a page that is gone would be tested.
 test: .venv/installed
+	@rm -rf _build
 	@$(MAKE) --no-print-directory --jobs=2 book lint types javascript
 	$(PYTEST) --nbval --doctest-modules --durations=25 tests d2lattn $(NOTEBOOKS)
 
@@ -52,7 +55,7 @@ unit: .venv/installed
 nbval: .venv/installed
 	$(PYTEST) --nbval --durations=3 $(NOTEBOOKS)
 
-browser: .venv/installed
+browser: book
 	$(PYTEST) tests/book
 
 lab: .venv/installed
@@ -74,7 +77,8 @@ if [ -n "$(TORCH_INDEX)" ] && [ "$$(uname)" = Linux ] && [ ! -e /proc/driver/nvi
 	&& ! command -v nvidia-smi >/dev/null; then \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --timeout 10 --retries 0 \
 		--index-url "$(TORCH_INDEX)" "$(TORCH_RELEASE)" \
-		2>/dev/null || echo "PyTorch's CPU build is out of reach; pip chooses a build."; \
+		2>.venv/torch.log || { tail -n 1 .venv/torch.log; \
+		echo "PyTorch's CPU build is out of reach; pip chooses a build."; }; \
 fi
 endef
 

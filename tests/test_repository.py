@@ -59,23 +59,34 @@ def test_the_package_declares_what_it_imports_and_the_book_installs_it_all():
     assert third_party - {"IPython", "traitlets", "matplotlib_inline"} <= declared
 
 
+def test_pytorch_is_the_same_for_the_readme_and_for_binder():
+    (torch,) = (line for line in requirement_lines() if line.startswith("torch"))
+    assert f'pip install "{torch}" --index-url' in (ROOT / "README.md").read_text("utf8")
+    binder = yaml.safe_load((ROOT / ".binder/environment.yml").read_text("utf8"))["dependencies"]
+    assert torch.replace("torch", "pytorch-cpu") in binder
+
+
 def test_what_the_user_named_is_there():
     assert {"jupyter-book", "torch", "matplotlib", "nbval", "ipywidgets"} <= names(
         requirement_lines()
     )
 
 
-def test_an_old_python_gets_one_line():
-    # The check reads sys.version_info; a stand-in for an old interpreter sets it first.
-    script = (
-        "import sys; sys.version_info = (3, 9, 18)\nexec(open('scripts/check_python.py').read())"
-    )
+@pytest.mark.parametrize(
+    ("stand_in", "said"),
+    [
+        ("sys.version_info = (3, 9, 18)", "Python 3.11 or newer"),
+        ("sys.platform, platform.machine = 'darwin', lambda: 'x86_64'", "Intel processor"),
+    ],
+)
+def test_a_python_that_cannot_do_gets_one_line(stand_in, said):
+    script = f"import platform, sys; {stand_in}\nexec(open('scripts/check_python.py').read())"
     run = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert run.returncode == 1
     assert run.stderr.count("\n") == 1
-    assert "Python 3.11 or newer" in run.stderr
+    assert said in run.stderr
 
 
 def test_a_missing_torch_gets_one_line():
@@ -110,7 +121,7 @@ PYTHON = """#!/bin/sh
 echo "$@" >> asked
 case "$*" in
 "-m venv .venv") mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
-*--index-url*) exit "$CODE" ;;
+*--index-url*) echo "No space left on device" >&2; exit "$CODE" ;;
 esac
 """
 
@@ -143,6 +154,7 @@ def test_without_a_driver_pytorch_comes_for_the_processor_if_it_can(install, cod
     assert "--index-url https://download.pytorch.org/whl/cpu torch>=" in torch
     assert everything.endswith("-r requirements.txt")
     assert ("out of reach" in said) == (code == 1)
+    assert ("No space left" in said) == (code == 1)
 
 
 def test_another_release_of_pytorch_can_be_asked_for(install):
@@ -206,6 +218,47 @@ def test_binder_has_all_that_the_chapters_import(binder_build):
     assert imported <= present
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
     assert names(project["dependencies"]) <= present
+
+
+# --- building and contributing ------------------------------------------------------------------
+
+
+def test_a_build_that_failed_is_not_taken_up(tmp_path):
+    (tmp_path / "_build" / ".doctrees").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "jupyter-book").symlink_to(shutil.which("false"))
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / ".venv" / "installed").touch()
+    with pytest.raises(subprocess.CalledProcessError):
+        make("book", folder=tmp_path)
+    assert not (tmp_path / "_build" / ".doctrees").exists()
+
+
+def test_tests_meet_a_book_that_is_built_from_nothing():
+    commands = make("--dry-run", "test").splitlines()
+    assert commands.index("rm -rf _build") < next(
+        place for place, command in enumerate(commands) if "jupyter-book build" in command
+    )
+    assert "jupyter-book build" in make("--dry-run", "browser")
+
+
+def test_every_module_is_in_the_map_of_rooms():
+    rooms = (ROOT / "CONTRIBUTING.md").read_text("utf8").split("## The rooms")[1].split("```")[1]
+    modules = {path.name for path in (ROOT / "d2lattn").glob("*.py")} - {"__init__.py"}
+    assert modules <= set(re.findall(r"\w+\.py", rooms))
+
+
+@pytest.mark.parametrize("name", ["README.md", "explorables/build.js", "chapters/the-end.md"])
+def test_lines_end_alike_on_every_system(name):
+    said = subprocess.run(
+        ["git", "check-attr", "text", "eol", "--", name],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert said.split("\n")[:2] == [f"{name}: text: auto", f"{name}: eol: lf"]
 
 
 # --- workflows and publishing --------------------------------------------------------------------
