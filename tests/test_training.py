@@ -62,6 +62,13 @@ def test_the_loss_is_the_mean_over_valid_tokens_in_nats():
     assert masked_loss(logits, targets, lengths).item() == pytest.approx(total / 5, abs=1e-6)
 
 
+def test_every_token_counts_whatever_its_number():
+    logits, targets = torch.zeros(1, 201, 200), torch.arange(201).clamp(max=199).unsqueeze(0)
+    for step in range(200):
+        loss = masked_loss(logits[:, step:], targets[:, step:], torch.tensor([1]))
+        assert loss.item() == pytest.approx(math.log(200))
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_the_loss_of_half_precision_is_summed_in_single(dtype):
     logits = torch.tensor([0.0, 10.0], dtype=dtype).expand(100, 100, 2)  # 10,000 tokens of 10 nats
