@@ -45,7 +45,7 @@ def encode(sentences: Sequence[str]) -> Sentences:
     number = {word: index for index, word in enumerate(WORDS)}
     words, genders = [], []
     for row, sentence in enumerate(map(str.split, sentences)):
-        if unknown := set(sentence) - set(number):
+        if unknown := set(sentence) - number.keys():
             name = f"a word of sentences[{row}]"
             raise wrong(ValueError, name, repr(min(unknown)), "to be one of WORDS")
         found, gender = [NOT_ASKED] * len(sentence), NOT_ASKED

@@ -39,9 +39,9 @@ def by_markdown_it(page: str) -> list[list[list[str]]]:
     return [rows[1:] for rows in found]
 
 
-@given(st.lists(st.tuples(text, tables()), max_size=3), text)
-def test_reads_what_a_parser_of_markdown_reads(tmp_path_factory, parts, end):
-    page = "\n\n".join([*(f"{words}\n\n\n{written(rows)}" for words, rows in parts), end, ""])
+@given(st.lists(st.tuples(text, tables()), max_size=3), text, st.sampled_from(["\n\n", "\n\n\n"]))
+def test_reads_what_a_parser_of_markdown_reads(tmp_path_factory, parts, end, gap):
+    page = gap.join([*(f"{words}{gap}{written(rows)}" for words, rows in parts), end, ""])
     path = tmp_path_factory.mktemp("pages") / "page.md"
     path.write_text(page, encoding="utf-8")
     expected = [{first: others for first, *others in rows} for rows in by_markdown_it(page)]

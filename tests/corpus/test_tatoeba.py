@@ -194,6 +194,14 @@ def test_an_archive_that_is_damaged_anywhere_is_read_right_or_refused(tmp_path, 
     assert all(message.startswith(str(path)) for message in refused)
 
 
+def test_an_archive_by_bzip2_is_refused_damaged_or_not(tmp_path):
+    path, whole = tmp_path / "fra.zip", zipped(zipfile.ZIP_BZIP2, fra__txt=LINES)
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+        with pytest.raises(ValueError, match=r"fra\.zip (is|holds)"):
+            read_tatoeba(path)
+
+
 def test_an_archive_made_on_a_mac_holds_one_text(tmp_path):
     path = tmp_path / "fra.zip"
     notes = {"__MACOSX/._fra.txt": b"\0\5\x16\7", "._fra.txt": b"\0"}
