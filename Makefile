@@ -9,13 +9,14 @@ TORCH_RELEASE ?= $(shell sed -n 's/^\(torch[<>=][^ ]*\).*/\1/p' requirements.txt
 NOTEBOOKS := $(wildcard chapters/*.ipynb)
 BUILD := $(BIN)/jupyter-book build . --warningiserror --nitpick --keep-going
 
-# A worker for each processor, four at most: each holds a PyTorch, a browser or a notebook's kernel.
+# A worker for each processor and one that computes while another waits for a page (conftest.py),
+# four at most: each holds a PyTorch, a browser or a notebook's kernel.
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4
 
 # What Python compiled is kept, even where the environment says no: each run would do it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book test check lab notebooks serve lint types javascript unit nbval browser clean
+.PHONY: book test check fast lab notebooks serve lint types javascript unit nbval browser clean
 
 # After a failure it forgets what it read: of a page that it knows already it would not warn again.
 book: .venv/installed
@@ -32,7 +33,9 @@ test: .venv/installed
 
 # What can be known within a minute; to load nbval alone takes two seconds.
 check: .venv/installed
-	@$(MAKE) --no-print-directory --jobs=2 lint types
+	@$(MAKE) --no-print-directory --jobs=3 lint types fast
+
+fast: .venv/installed
 	$(PYTEST) -p no:nbval --doctest-modules -m "not slow and not browser" --quiet tests d2lattn
 
 lint: .venv/installed
