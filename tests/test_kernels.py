@@ -9,7 +9,6 @@ import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from statsmodels.nonparametric.kernel_regression import KernelReg
 from torch import nn
 
 import d2lattn as d2l
@@ -322,6 +321,9 @@ def test_two_points_at_one_place_still_see_each_other():
 
 @pytest.mark.filterwarnings("ignore:After 0.17:FutureWarning")
 def test_parity_with_statsmodels():
+    # Here, because it takes a second, which each worker would spend.
+    from statsmodels.nonparametric.kernel_regression import KernelReg
+
     random = np.random.default_rng(3)
     x, y = random.uniform(0, 5, 40), random.normal(size=40)
     grid = np.linspace(-0.5, 5.5, 31)
