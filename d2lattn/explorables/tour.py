@@ -374,11 +374,9 @@ class TransformerTour(Explorable):
         read, asking = source[place], ["<bos>", *target[:-1]]
         encoder, decoder, first = model.encoder, model.decoder, model.encoder.blks[0]
         lengths = {
-            stop: (f"of “{read if at == place else asking[step]}”", vectors[0, at].norm().item())
-            for stop, (vectors, at) in {
-                **{stop: (inside[stop], place) for stop in STOPS[1:7]},
-                **{stop: (inside[stop], step) for stop in STOPS[8:15]},
-            }.items()
+            stop: (f"of “{word}”", inside[stop][0, at].norm().item())
+            for stops, word, at in ((STOPS[1:7], read, place), (STOPS[8:15], asking[step], step))
+            for stop in stops
         }
         which = f"head {head + 1} of block {layer + 1}"
         probabilities, places = scores[0, step].softmax(dim=-1).topk(min(LIKELY, scores.shape[-1]))

@@ -101,7 +101,6 @@ function render({ model, el }) {
     state.sentence = Math.min(state.sentence, sentences.length - 1);
     return state;
   };
-  const start = read();
   const marksOf = (state, k) => state.marks[k] ?? [];
   const title = ({ source, model: by }, k) =>
     `${k + 1}. ${several ? `${by}: ` : ""}${source.join(" ")}`;
@@ -121,7 +120,7 @@ function render({ model, el }) {
     min: 0,
     max: 1,
     step: 0.01,
-    value: start.threshold,
+    value: 0,
     oninput: (x) => update(model, { threshold: x }),
   });
   const toWords = (x) => ["to the word before", "none", "to the word after"][Math.round(x) + 1];
@@ -130,11 +129,16 @@ function render({ model, el }) {
     min: -1,
     max: 1,
     step: 1,
-    value: start.shift,
+    value: 0,
     text: toWords,
     oninput: (x) => update(model, { shift: x }),
   });
-  const toggle = button("", () => update(model, { marking: !model.get("marking") }));
+  const toggle = button("", () => {
+    const marking = !model.get("marking");
+    update(model, { marking });
+    // The button cannot be pressed again before there is a mark.
+    if (marking) matrix.stage.focus();
+  });
   const clear = button("Clear marks", () => update(model, { marks: [] }));
   const verdict = h("p", { class: "d2lx-verdict" });
 
@@ -298,7 +302,10 @@ function render({ model, el }) {
       });
       const errors = found.map(([, , error]) => error);
       const lowest = errors.indexOf(Math.min(...errors));
-      best.textContent = `Lowest AER of ${name}: ${fixed(errors[lowest], 3)} at threshold ${fixed(steps[lowest])}.`;
+      best.textContent =
+        lowest < 0
+          ? ""
+          : `Lowest AER of ${name}: ${fixed(errors[lowest], 3)} at threshold ${fixed(steps[lowest])}.`;
     }
     drawn = signature;
     at.setAttribute("d", `M${chart.X(state.threshold)} ${chart.Y(0)}V${chart.Y(1)}`);
@@ -343,11 +350,11 @@ function render({ model, el }) {
       over(layer, box) {
         const shapes = [];
         const at = (link) => box(Math.floor(link / n), link % n);
-        const inner = ({ x, y, width, height }) => ({
-          x: x + 2,
-          y: y + 2,
-          width: width - 4,
-          height: height - 4,
+        const inner = (cell) => ({
+          x: cell.x + 2,
+          y: cell.y + 2,
+          width: cell.width - 4,
+          height: cell.height - 4,
         });
         if (!marking) {
           possible.forEach((link) =>
@@ -360,17 +367,15 @@ function render({ model, el }) {
       },
     });
 
-    const own = sentences
-      .map((one, k) => [one, asSet(marksOf(state, k), one.source.length)])
-      .filter(([one]) => group.includes(one));
+    const own = (one) => asSet(marksOf(state, sentences.indexOf(one)), one.source.length);
     const every = [
       group.map((one) => counts(readLinks(one, state), one)),
       group.map((one) => counts(diagonal(one), one)),
       group.map(uniformCounts),
-      own.map(([one, links]) => counts(links, one)),
+      group.map((one) => counts(own(one), one)),
     ];
     const place = group.indexOf(now);
-    const marked = own.flatMap(([one, links]) => (links.size ? [counts(links, one)] : []));
+    const marked = every[3].filter(([, , size]) => size);
     every.forEach((list, row) => {
       const here = scores(list[place]);
       const all = scores(add(row === 3 ? marked : list))[2];

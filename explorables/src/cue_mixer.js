@@ -119,7 +119,8 @@ function render({ model, el }) {
   if (span[0] === span[1]) span[1] = span[0] + 1;
 
   // The thing that catches the eye: what is its share of the look?
-  const eye = start.salience.indexOf(Math.max(...start.salience));
+  const salience = (model.first ?? model.get)("salience");
+  const eye = salience.indexOf(Math.max(...salience));
   const predict = predictFirst({
     question: `From the matches, the saliences and the strength: which share of the look will ${clip(items[eye], 40)} get?`,
     label: "Your guess: its weight α",
@@ -134,8 +135,8 @@ function render({ model, el }) {
     { class: "d2lx-tools" },
     ...presets(model, [
       ["No cues", { strength: 0, salience: none }],
-      ["Salience only", { strength: 0, salience: start.salience }],
-      ["Query speaks", { strength: 6, salience: start.salience }],
+      ["Salience only", { strength: 0, salience }],
+      ["Query speaks", { strength: 6, salience }],
     ]),
     resetButton(model, moved),
   );

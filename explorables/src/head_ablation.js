@@ -213,7 +213,7 @@ function render({ model, el }) {
     const found = losses();
     const worths = worth(found);
     const most = Math.max(...found) || 1;
-    const widest = Math.max(...worths.flatMap((one) => WORTH.map((name) => one[name]))) || 1;
+    const widest = Math.max(0, ...worths.flatMap((one) => WORTH.map((name) => one[name]))) || 1;
     all.set(found.at(-1), found.at(-1) / most, digits());
     none.set(found[0], found[0] / most, digits());
     rows.forEach((row, i) => {

@@ -10,6 +10,7 @@ import {
   fixed,
   freshId,
   h,
+  modified,
   reader,
   resetButton,
   slider,
@@ -166,7 +167,7 @@ function render({ model, el }) {
   el.addEventListener("keydown", (event) => {
     const at = /** @type {Element} */ (event.target);
     const key = event.key.replace("Arrow", "");
-    if (at.matches("input, select") || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (at.matches("input, select") || modified(event)) return;
     if (key === "Left" || key === "Right") go(key === "Left" ? -1 : 1);
     else if (at === stage && (key === "Up" || key === "Down")) goWord(key === "Up" ? -1 : 1);
     else return;

@@ -8,6 +8,7 @@ import {
   clamp,
   fixed,
   h,
+  modified,
   resetButton,
   s,
   show,
@@ -103,7 +104,7 @@ function render({ model, el }) {
   el.addEventListener("keydown", (event) => {
     const at = /** @type {Element} */ (event.target);
     const key = event.key.replace("Arrow", "");
-    if (at.matches("input") || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (at.matches("input, a") || modified(event)) return;
     if (key === "Left" || (at === stage && key === "Down")) go(-1);
     else if (key === "Right" || (at === stage && key === "Up")) go(1);
     else return;

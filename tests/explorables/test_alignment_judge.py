@@ -380,6 +380,26 @@ def test_long_sentences_are_drawn_on_canvas_with_gold_above(visit):
     assert shown(page, "model-error") == 0
 
 
+@pytest.mark.browser
+def test_who_predicts_by_keyboard_goes_on_in_the_matrix(visit):
+    page = visit(AlignmentJudge(SENTENCES).to_html())
+    page.get_by_role("button", name="Predict first").press("Enter")
+    frame(page)
+    page.keyboard.press("Enter")
+    frame(page)
+    page.get_by_role("button", name="Reveal").press("Enter")
+    frame(page)
+    assert page.locator(".d2lx-verdict").inner_text().startswith("You marked 1: ")
+
+
+@pytest.mark.browser
+def test_without_sure_links_there_is_no_lowest_error(visit):
+    lone = {**SENTENCES[1], "sure": [], "possible": []}
+    page = visit(AlignmentJudge([lone], rule="threshold").to_html())
+    assert "Lowest" not in page.inner_text("main")
+    assert "∞" not in page.inner_text("main")
+
+
 def test_twelve_sentences_fit_into_30_kilobytes():
     generator = torch.Generator().manual_seed(0)
     links = [(i, i) for i in range(11)]

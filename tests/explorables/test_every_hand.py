@@ -362,9 +362,73 @@ def test_what_the_reader_moves_is_in_the_address_and_comes_back(visit):
     assert shown(sent, "entropy", 1) == entropy
     assert shown(sent, "theory") == 2
     assert sent.get_by_role("slider", name="How strongly").first.input_value() == "0"
+
+    # The first of a kind leaves the second's place in the address alone.
+    sent.get_by_role("slider", name="How strongly").first.press("End")
+    sent.get_by_role("button", name="Copy link").first.click()
+    both = ["d2lx.cue_mixer.2.strength=8", "d2lx.cue_mixer.strength=8"]
+    assert sorted(address(sent)[1:].split("&")) == [*both, "d2lx.saturation_lab.width=2"]
+
+    # Reset goes back to the page's state, not to the link's.
     for reset in sent.get_by_role("button", name="Reset").all():
         reset.click()
-    frame(sent)
+    sent.wait_for_timeout(400)
+    assert address(sent) == ""
+    assert [strength.input_value() for strength in sent.get_by_label("How strongly").all()] == [
+        "0",
+        "0",
+    ]
+
+
+def test_a_second_link_in_the_same_window_is_shown_as_it_was_sent(visit):
+    page = visit(CueMixer().to_html(), hash="#d2lx.cue_mixer.strength=8")
+    strength = page.get_by_role("slider", name="How strongly")
+    assert strength.input_value() == "8"
+    page.evaluate("location.hash = '#d2lx.cue_mixer.ask=1'")
+    page.wait_for_timeout(400)
+    assert strength.input_value() == "0"
+    assert address(page) == "#d2lx.cue_mixer.ask=1"
+    page.go_back()
+    page.wait_for_timeout(400)
+    assert strength.input_value() == "8"
+    assert address(page) == "#d2lx.cue_mixer.strength=8"
+
+
+def test_who_comes_back_from_an_anchor_goes_on_reading_where_they_were(visit):
+    words = "<p style='height: 4000px'>Much.</p><a href='#ref'>1</a><p id=ref>Whence.</p>"
+    page = visit(CueMixer().to_html(), words)
+    page.get_by_role("slider", name="How strongly").press("End")
+    page.wait_for_timeout(400)
+    link = page.get_by_role("link", name="1")
+    link.scroll_into_view_if_needed()
+    reading = page.evaluate("scrollY")
+    assert reading > 2000
+    link.click()
+    page.go_back()
+    page.wait_for_timeout(400)
+    assert page.evaluate("scrollY") == pytest.approx(reading, abs=2)
+
+
+def test_an_anchor_followed_at_once_keeps_its_place(visit):
+    page = visit(CueMixer().to_html(), "<h2 id=next>Next</h2>")
+    page.get_by_role("slider", name="How strongly").press("End")
+    page.evaluate("location.hash = '#next'")
+    page.wait_for_timeout(400)
+    assert address(page) == "#next"
+
+
+def test_presets_are_the_pages_after_a_reload_too(visit):
+    page = visit(CueMixer().to_html())
+    page.get_by_role("button", name="Salience only").click()
+    frame(page)
+    coffee = shown(page, "bar-2")
+    page.get_by_role("button", name="No cues").click()
+    page.wait_for_timeout(400)
+    page.reload()
+    page.get_by_role("button", name="Salience only").click()
+    frame(page)
+    assert shown(page, "bar-2") == coffee > 0.5
+    assert "will coffee get" in page.locator(".d2lx-guess").text_content()
 
 
 def test_the_default_state_has_no_hash(visit):

@@ -307,6 +307,37 @@ def test_norms_agree_until_they_are_broken(visit):
     assert gap > 0.1
 
 
+def test_a_point_comes_back_from_the_end_of_its_range_at_once(visit):
+    page = visit(NadarayaWatsonBench([0, 1, 2], [0, 1, 0], query=1, bandwidth=0.5).to_html())
+    query = page.locator("g").and_(page.get_by_role("slider", name="Query"))
+    for _ in range(40):
+        query.press("Shift+ArrowRight")
+        frame(page)
+    end = query.get_attribute("aria-valuenow")
+    query.press("ArrowLeft")
+    frame(page)
+    assert float(query.get_attribute("aria-valuenow")) < float(end)
+
+
+def test_the_browsers_own_keys_are_left_to_it(visit):
+    for figure, place in (
+        (NadarayaWatsonBench([0, 1], [0, 2], query=1), ".d2lx-handle"),
+        (CueMixer(), ".d2lx-stage"),
+    ):
+        page = visit(figure.to_html())
+        stop = page.locator(place).first
+        stop.focus()
+        before = _state(page)
+        page.evaluate("void (onkeydown = (event) => (document.title = event.defaultPrevented))")
+        for held in ("altKey", "ctrlKey", "metaKey"):  # pressed in earnest, they would leave
+            press = {"key": "ArrowLeft", "bubbles": True, "cancelable": True, held: True}
+            page.evaluate("document.title = 'nothing came'")
+            stop.dispatch_event("keydown", press)
+            frame(page)
+            assert page.title() == "false", held
+            assert _state(page) == before, held
+
+
 def test_points_move_by_mouse_and_by_keys(visit):
     page = visit(NadarayaWatsonBench([0, 1, 2], [0, 1, 0], query=1, bandwidth=0.5).to_html())
     before = shown(page, "prediction")

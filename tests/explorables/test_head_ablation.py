@@ -338,6 +338,18 @@ def test_the_address_holds_the_switches_and_nothing_that_does_not_fit(visit):
 
 
 @pytest.mark.browser
+def test_heads_that_only_harm_have_no_bars(visit):
+    made = bench()
+    losses = {"zero": [1 + i.bit_count() for i in range(16)]}  # each head that is on costs 1
+    page = visit(HeadAblation(made.examples, losses).to_html())
+    for kind in ("last", "first", "mean"):
+        assert shown(page, f"{kind}-0") == -1
+    bars = page.locator("td .d2lx-gauge span")
+    assert bars.count() == 12
+    assert max(bars.evaluate_all("all => all.map(e => e.getBoundingClientRect().width)")) == 0
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("look", [{"forced_colors": "active"}, {"media": "print"}], ids=str)
 def test_bars_are_seen(visit, look):
     page = visit(bench(on=[False] * 4).to_html())

@@ -237,6 +237,22 @@ def test_the_walk_goes_by_keys_button_slider_and_click(visit):
     assert slider.get_attribute("aria-valuetext") == "1 of 17: source tokens"
 
 
+def test_a_length_names_its_word_where_place_and_step_are_alike():
+    figure = of(translator(), follow=(1, 1))
+    asking = ["<bos>", *FRENCH][1]
+    assert stop(figure, "ask itself")["length"][0] == f"of “{ENGLISH[1]}”"
+    assert stop(figure, "ask the past")["length"][0] == f"of “{asking}”"
+
+
+@pytest.mark.browser
+def test_an_arrow_on_a_link_leaves_the_focus_there(visit):
+    page = visit(of(translator(), links={"add": "#residual"}, block=5).to_html())
+    link = page.get_by_role("link", name="Where this is explained")
+    link.press("ArrowRight")
+    frame(page)
+    assert link.evaluate("e => e === document.activeElement")
+
+
 @pytest.mark.browser
 def test_numbers_and_links_stand_at_their_stop(visit):
     figure = of(translator(), links={"add": "#residual"}, block=4)

@@ -387,6 +387,19 @@ def test_letters_and_length_change_and_come_back(visit):
 
 
 @pytest.mark.browser
+def test_a_guess_stays_inside_a_word_that_is_made_shorter(visit):
+    page = visit(xray().to_html())
+    page.get_by_role("button", name="Predict first").click()
+    guess = page.get_by_role("slider", name="Your guess")
+    guess.press("End")
+    page.get_by_role("combobox", name="Letters (it learned 3 to 6)").select_option("2")
+    frame(page)
+    assert guess.get_attribute("aria-valuetext") == "5"
+    page.get_by_role("button", name="Reveal").click()
+    assert page.locator(".d2lx-verdict").inner_text().startswith("You said 5; it is ")
+
+
+@pytest.mark.browser
 def test_a_head_is_hidden_until_the_guess(visit):
     made = tiny_decoder()
     page = visit(TransformerXray(made, "facade", layer=1, head=1).to_html())

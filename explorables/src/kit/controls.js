@@ -75,12 +75,13 @@ export function check({ label, onchange }) {
 export const button = (label, onclick) => h("button", { type: "button", onclick }, label);
 
 /**
- * Puts the named traits back to what they were when the figure was drawn.
+ * Puts the named traits back to what they were when the figure was drawn; in a page, to what they
+ * were before a link or the reader changed them.
  * @param {import("./life.js").Model} model
  * @param {string[]} names
  */
 export function resetButton(model, names) {
-  const start = Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  const start = Object.fromEntries(names.map((name) => [name, (model.first ?? model.get)(name)]));
   return button("Reset", () => update(model, start));
 }
 

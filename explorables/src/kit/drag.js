@@ -1,4 +1,4 @@
-import { attr, s } from "./elements.js";
+import { attr, modified, s } from "./elements.js";
 
 /**
  * Makes an SVG shape a point that moves: by mouse, by touch and by arrow keys. Draw the shape
@@ -13,14 +13,19 @@ import { attr, s } from "./elements.js";
  */
 export function draggable(axes, shape, { label, step, onmove }) {
   let [x, y] = [0, 0];
+  let placed = [0, 0];
   // What a finger hits is larger than what is seen.
   const hit = s("circle", { r: 12, fill: "transparent" });
   const el = s("g", { tabindex: 0, role: "slider", "aria-label": label, class: "d2lx-handle" });
   el.append(hit, shape);
-  // Presses may come faster than frames: each starts where the last one went.
+  // Presses may come faster than frames: each starts where the last one went, but in the next frame
+  // from where the figure has put the point, which may have come to the end of its range.
   const go = (/** @type {number} */ nextX, /** @type {number} */ nextY) => {
     [x, y] = [nextX, nextY];
     onmove(x, y);
+    requestAnimationFrame(() => {
+      [x, y] = placed;
+    });
   };
   el.addEventListener("keydown", (event) => {
     /** @type {Record<string, [number, number]>} */
@@ -31,7 +36,7 @@ export function draggable(axes, shape, { label, step, onmove }) {
       ArrowDown: [0, -1],
     };
     const sign = signs[event.key];
-    if (!sign) return;
+    if (!sign || modified(event)) return;
     event.preventDefault();
     event.stopPropagation();
     const many = event.shiftKey ? 10 : 1;
@@ -56,7 +61,7 @@ export function draggable(axes, shape, { label, step, onmove }) {
   });
   /** @type {(nextX: number, nextY: number, words: string, range: number[]) => void} */
   const place = (nextX, nextY, words, [low, high]) => {
-    [x, y] = [nextX, nextY];
+    [x, y] = placed = [nextX, nextY];
     attr(el, {
       transform: `translate(${axes.X(x)} ${axes.Y(y)})`,
       "aria-valuenow": x,

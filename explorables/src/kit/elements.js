@@ -94,3 +94,6 @@ export function onWidth(element, callback) {
     }
   }).observe(element);
 }
+
+/** Such keys are the browser's: Alt with the left arrow goes back. @param {KeyboardEvent} event */
+export const modified = (event) => event.altKey || event.ctrlKey || event.metaKey;

@@ -1,5 +1,5 @@
 import { clamp } from "./arithmetic.js";
-import { attr, clip, freshId, h, onWidth, s } from "./elements.js";
+import { attr, clip, freshId, h, modified, onWidth, s } from "./elements.js";
 import { announce } from "./life.js";
 import { fixed } from "./numbers.js";
 import { inkOn, reds } from "./reds.js";
@@ -19,7 +19,7 @@ import { inkOn, reds } from "./reds.js";
 const FINGER = 24;
 
 /**
- * A matrix of numbers from 0 to 1 in matplotlib's Reds: { el, set(matrix, options) }.
+ * A matrix of numbers from 0 to 1 in matplotlib's Reds: { el, stage, set(matrix, options) }.
  *   rows, columns    labels; rowTitle and columnTitle say what they are
  *   labels           false leaves them out of the picture, not out of what is said
  *   cellHeight       in pixels; without it cells are square, at most maxCell wide
@@ -197,7 +197,7 @@ export function heatmap(spec) {
     };
     const step = steps[event.key];
     const pick = onpick && (event.key === "Enter" || event.key === " ");
-    if (!step && !pick) return;
+    if ((!step && !pick) || modified(event)) return;
     // The notebook has its own use for these keys.
     event.preventDefault();
     event.stopPropagation();
@@ -226,5 +226,5 @@ export function heatmap(spec) {
     columns = options.columns ?? columns;
     draw();
   };
-  return { el, set };
+  return { el, stage, set };
 }

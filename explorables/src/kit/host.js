@@ -81,10 +81,12 @@ export function start(explorable, kind, state) {
   place.d2lxStarted = true;
   // A page that is saved keeps the code, which stands in a comment, and can play.
   const kept = [...place.childNodes].filter((node) => node.nodeType === Node.COMMENT_NODE);
+  const page = { ...state };
   /** @type {Record<string, (() => void)[]>} */
   const heard = {};
   /** @type {Model} */
   const model = {
+    first: (name) => page[name],
     get: (name) => state[name],
     set(name, value) {
       if (state[name] === value) return;

@@ -5,7 +5,9 @@ import { freshId, h } from "./elements.js";
  * @typedef {{
  *   get(name: string): any, set(name: string, value: any): void, save_changes(): void,
  *   on(event: string, listener: () => void): void, off(event: string, listener: () => void): void,
+ *   first?(name: string): any,
  * }} Model
+ * first: in a page, what a trait was before a link or the reader changed it.
  */
 
 /** @type {WeakMap<Element, (text: string, part: string) => void>} */

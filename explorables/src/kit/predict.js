@@ -76,5 +76,11 @@ export function predictFirst(spec) {
     tell("");
   };
   const el = h("div", { class: "d2lx-predict" }, form, toggle, verdict);
-  return { el, guess: () => guess, hidden: () => hidden, refresh, range: range.range };
+  const limit = (/** @type {number} */ low, /** @type {number} */ high) => {
+    range.range(low, high);
+    if (guess === null) return;
+    guess = Math.min(high, Math.max(low, guess));
+    range.set(guess);
+  };
+  return { el, guess: () => guess, hidden: () => hidden, refresh, range: limit };
 }

@@ -48,38 +48,38 @@ export function shared(place, kind, share, model) {
   const alike = [...document.querySelectorAll(`[data-d2lx^="${stem}-"]`)];
   const nth = alike.indexOf(place);
   const prefix = `d2lx.${stem}${nth ? `.${nth + 1}` : ""}.`;
-  const start = Object.fromEntries(names.map((name) => [name, written(model.get(name))]));
-  const inAddress = () =>
-    new URLSearchParams(location.hash.startsWith(OURS) ? location.hash.slice(1) : "");
+  const start = Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  const isOurs = () => location.hash.startsWith(OURS);
+  const inAddress = () => new URLSearchParams(isOurs() ? location.hash.slice(1) : "");
 
+  // An anchor of the page says nothing of figures; what a link leaves out is as the page has it.
   const take = () => {
-    let [taken, first] = [false, true];
-    for (const [key, text] of inAddress()) {
-      if (key.startsWith(prefix)) {
-        const name = key.slice(prefix.length);
-        try {
-          const value = JSON.parse(text);
-          const check = share[name];
-          if (check && fits(value, model.get(name), (leaf) => check(leaf, model.get))) {
-            model.set(name, value);
-            taken = first || taken;
-          }
-        } catch {
-          // Whatever else somebody has written there.
-        }
+    if (!isOurs()) return;
+    const all = inAddress();
+    let moved = false;
+    for (const name of names) {
+      let value = start[name];
+      try {
+        const sent = JSON.parse(all.get(prefix + name) ?? "");
+        if (fits(sent, value, (leaf) => share[name](leaf, model.get))) value = sent;
+      } catch {
+        // Nothing, or whatever else somebody has written there.
       }
-      first = false;
+      if (written(value) === written(model.get(name))) continue;
+      model.set(name, value);
+      moved = true;
     }
-    // A link shows what it is about.
-    if (taken) requestAnimationFrame(() => place.scrollIntoView({ block: "nearest" }));
+    // A link shows what it is about; whoever comes back to what they have seen stays where they were.
+    if (moved && [...all.keys()][0].startsWith(prefix))
+      requestAnimationFrame(() => place.scrollIntoView({ block: "nearest" }));
   };
 
   const address = () => {
     const all = inAddress();
-    for (const key of [...all.keys()]) if (key.startsWith(prefix)) all.delete(key);
     for (const name of names) {
       const value = written(model.get(name));
-      if (value !== start[name]) all.append(prefix + name, value);
+      all.delete(prefix + name);
+      if (value !== written(start[name])) all.append(prefix + name, value);
     }
     const hash = all.size ? `#${all}` : "";
     return location.href.split("#")[0] + hash;
@@ -94,7 +94,9 @@ export function shared(place, kind, share, model) {
   let timer = 0;
   const later = () => {
     clearTimeout(timer);
-    if (!location.hash || location.hash.startsWith(OURS)) timer = window.setTimeout(write, 300);
+    timer = window.setTimeout(() => {
+      if (!location.hash || isOurs()) write();
+    }, 300);
   };
   take();
   addEventListener("hashchange", take);
