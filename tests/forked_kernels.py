@@ -6,7 +6,9 @@ fork server of each worker does them once, and a kernel is a fork of it, as empt
 
 import multiprocessing
 import os
+import shutil
 import sys
+import tempfile
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,16 @@ class Kernel(CONTEXT.Process):
 
 class ForkedKernels(LocalProvisioner):
     """Starts kernels as forks, unless they are to have an environment of their own."""
+
+    async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
+        """Reach the kernel by files: a free port may be another's until the kernel binds it."""
+        self.parent.transport = "ipc"
+        self.parent.ip = str(Path(tempfile.mkdtemp(prefix="kernel-")) / "socket")
+        return await super().pre_launch(**kwargs)
+
+    async def cleanup(self, restart: bool = False) -> None:
+        await super().cleanup(restart=restart)
+        shutil.rmtree(Path(self.parent.ip).parent, ignore_errors=True)
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         if {name for name, _ in kwargs["env"].items() - os.environ.items()} - JUPYTERS_OWN:
