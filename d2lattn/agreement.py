@@ -13,7 +13,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.utils.rnn import pad_sequence
 
 from d2lattn.checks import wrong
 from d2lattn.corpus.lexicon import lexicon
@@ -54,14 +53,16 @@ def encode(sentences: Sequence[str]) -> Sentences:
                 gender = int(FEMININE[word])  # of all words before it, up to the next noun
             elif word != "and":
                 found[place] = gender
-        words.append(torch.tensor([number[word] for word in sentence]))
-        genders.append(torch.tensor(found))
+        words.append([number[word] for word in sentence])
+        genders.append(found)
     lengths = torch.tensor([len(row) for row in words])
-    return Sentences(
-        pad_sequence(words, batch_first=True),
-        lengths,
-        pad_sequence(genders, batch_first=True, padding_value=NOT_ASKED),
-    )
+    return Sentences(_padded(words, 0), lengths, _padded(genders, NOT_ASKED))
+
+
+def _padded(rows: list[list[int]], padding: int) -> Tensor:
+    """One tensor of all rows: a tensor of each, padded by PyTorch, takes twice as long."""
+    longest = max(map(len, rows), default=0)
+    return torch.tensor([row + [padding] * (longest - len(row)) for row in rows])
 
 
 def draw(count: int, seed: int, phrases: int = 2, mixed: bool = False) -> list[str]:

@@ -18,7 +18,7 @@ from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvision
 
 CONTEXT = multiprocessing.get_context("forkserver")
 # Of a kernel's environment, what Jupyter sets for each.
-JUPYTERS_OWN = {"JPY_PARENT_PID", "PYDEVD_USE_FRAME_EVAL"}
+JUPYTERS_OWN = {"JPY_PARENT_PID", "JPY_SESSION_NAME", "PYDEVD_USE_FRAME_EVAL"}
 # What notebooks import, and what PyTorch imports when the first optimizer is made.
 WARM = (
     "ipykernel.ipkernel",

@@ -38,6 +38,17 @@ CELLS = [
 ]
 
 
+# `jupyter lab`, but its kernels need not import PyTorch anew.
+START = """
+import sys
+from jupyterlab.labapp import main
+if sys.platform == "linux":
+    from tests.forked_kernels import use_forked_kernels
+    use_forked_kernels()
+main()
+"""
+
+
 class Lab(NamedTuple):
     """Where the server answers, and the folder of its settings."""
 
@@ -60,7 +71,7 @@ def lab(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     server = subprocess.Popen(
         [
-            *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+            *(sys.executable, "-c", START, "--no-browser", "--allow-root"),
             *(f"--ServerApp.port={port}", "--ServerApp.ip=127.0.0.1"),
             *("--IdentityProvider.token=", "--ServerApp.password="),
             *(f"--ServerApp.root_dir={folder}", "--ServerApp.port_retries=0"),
