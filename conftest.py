@@ -52,20 +52,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (*_turn(item.path), -sizes[item.path], item.path))
 
 
+# Half of their time they wait, for JupyterLab or for frames: others should compute meanwhile.
+WAITING = ("test_jupyterlab.py", "test_explorable_speed.py")
+
+
 def _turn(path: Path) -> tuple[int, str]:
     """Say when a file's tests are run: first 04-…, then 04b-…, then 04-deeper-… and all others."""
     walk = re.match(r"\d\d(b?)-(?!deeper|workshop).*ipynb", path.name)
     if walk:
         return len(walk[1]), path.name
+    if path.name in WAITING:
+        return 2, ""
     if path.suffix == ".ipynb":
-        return 2, path.name
-    if path.name == "test_jupyterlab.py":
-        return 3, ""
-    return (5 if _opens_pages(path) else 4), ""  # at the end single tests, so that all end together
+        return 3, path.name
+    return (5 if _single(path) else 4), ""  # at the end single tests, so that all end together
 
 
-def _opens_pages(path: Path) -> bool:
-    return path.parts[-3:-1] in (("tests", "book"), ("tests", "explorables"))
+def _single(path: Path) -> bool:
+    """Whether each of its tests may go to another worker: it opens a page, which takes long."""
+    folders = path.parts[-3:-1]
+    return folders in (("tests", "book"), ("tests", "explorables")) and path.name not in WAITING
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -80,8 +86,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class FilesOrPages(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.split("::")[0]
-            single = _opens_pages(Path(path)) and not path.endswith("test_jupyterlab.py")
-            return nodeid if single else path
+            return nodeid if _single(Path(path)) else path
 
     config.option.loadscopereorder = False  # the order above stands
     return FilesOrPages(config, log)
