@@ -39,8 +39,10 @@ def encode(sentences: Sequence[str]) -> Sentences:
     tensor([[ 1, -1, -1,  0,  0, -1]])
 
     Raises:
-        ValueError: a word is none of `WORDS`.
+        ValueError: a word is none of `WORDS`, or there is no sentence.
     """
+    if not sentences:
+        raise ValueError("sentences is empty; a batch needs at least one")
     number = {word: index for index, word in enumerate(WORDS)}
     words, genders = [], []
     for row, sentence in enumerate(map(str.split, sentences)):
@@ -61,7 +63,7 @@ def encode(sentences: Sequence[str]) -> Sentences:
 
 def _padded(rows: list[list[int]], padding: int) -> Tensor:
     """One tensor of all rows: a tensor of each, padded by PyTorch, takes twice as long."""
-    longest = max(map(len, rows), default=0)
+    longest = max(map(len, rows))
     return torch.tensor([row + [padding] * (longest - len(row)) for row in rows])
 
 

@@ -32,6 +32,11 @@ def test_a_word_that_the_task_does_not_have_is_named():
         agreement.encode(["the cow", "the zebra"])
 
 
+def test_no_sentence_is_told_so():
+    with pytest.raises(ValueError, match=r"^sentences is empty; a batch needs at least one$"):
+        agreement.encode([])
+
+
 def test_sentences_are_as_drawn():
     sentences = agreement.draw(300, seed=1, phrases=3)
     assert sentences == agreement.draw(300, seed=1, phrases=3)

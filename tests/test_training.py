@@ -428,6 +428,25 @@ def test_gradients_are_clipped(monkeypatch):
     assert norms == pytest.approx([2.0, 0.1], rel=1e-4)
 
 
+def test_the_gradients_of_all_parameters_are_clipped_together(monkeypatch):
+    seen = []
+    step = torch.optim.Adam.step
+
+    def recorded(self, *args, **kwargs):
+        seen.extend(p.grad.item() for p in self.param_groups[0]["params"])
+        return step(self, *args, **kwargs)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", recorded)
+    train(
+        nn.ParameterList([torch.zeros(()), torch.zeros(())]),
+        lambda _: [torch.tensor([30.0, 40.0])],
+        num_epochs=1,
+        clip_norm=2.0,
+        batch_loss=lambda model, batch: (model[0] * batch[0] + model[1] * batch[1], 1),
+    )
+    assert seen == pytest.approx([1.2, 1.6], rel=1e-4)
+
+
 def rates_of(monkeypatch, **options):
     rates = []
     step = torch.optim.Adam.step
