@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from random import Random
 
 from torch.profiler import ProfilerActivity, profile
 
@@ -25,20 +26,19 @@ def median_times(
 ) -> dict[str, float]:
     """Median time of each function in seconds, over rounds in which each has one turn.
 
-    Whatever else the machine does then falls on all alike. The order of turns moves on by one each
+    Whatever else the machine does then falls on all alike. The order of turns is drawn anew each
     round, so that no function always runs in the cache that the same other one left behind.
     """
-    names = list(functions)
+    names, dice = list(functions), Random(0)
     for name in names:
         functions[name]()
     times: dict[str, list[float]] = {name: [] for name in names}
     end = time.perf_counter() + seconds * len(names)
     while len(times[names[0]]) < least or time.perf_counter() < end:
-        for name in names:
+        for name in dice.sample(names, len(names)):
             start = clock()
             functions[name]()
             times[name].append(clock() - start)
-        names.append(names.pop(0))
     return {name: statistics.median(times[name]) for name in functions}
 
 
