@@ -414,29 +414,27 @@ def push(model, batch):
     return model.w * batch, 1
 
 
-def test_gradients_are_clipped(monkeypatch):
-    norms = []
+@pytest.fixture
+def gradients(monkeypatch) -> list[float]:
+    """What Adam is given for each parameter, a number, at each step."""
+    given = []
     step = torch.optim.Adam.step
 
     def recorded(self, *args, **kwargs):
-        norms.append(abs(self.param_groups[0]["params"][0].grad.item()))
+        given.extend(p.grad.item() for p in self.param_groups[0]["params"])
         return step(self, *args, **kwargs)
 
     monkeypatch.setattr(torch.optim.Adam, "step", recorded)
+    return given
+
+
+def test_gradients_are_clipped(gradients):
     batches = [torch.tensor(50.0), torch.tensor(0.1)]
     train(Recorder(), lambda _: batches, num_epochs=1, clip_norm=2.0, batch_loss=push)
-    assert norms == pytest.approx([2.0, 0.1], rel=1e-4)
+    assert gradients == pytest.approx([2.0, 0.1], rel=1e-4)
 
 
-def test_the_gradients_of_all_parameters_are_clipped_together(monkeypatch):
-    seen = []
-    step = torch.optim.Adam.step
-
-    def recorded(self, *args, **kwargs):
-        seen.extend(p.grad.item() for p in self.param_groups[0]["params"])
-        return step(self, *args, **kwargs)
-
-    monkeypatch.setattr(torch.optim.Adam, "step", recorded)
+def test_the_gradients_of_all_parameters_are_clipped_together(gradients):
     train(
         nn.ParameterList([torch.zeros(()), torch.zeros(())]),
         lambda _: [torch.tensor([30.0, 40.0])],
@@ -444,7 +442,7 @@ def test_the_gradients_of_all_parameters_are_clipped_together(monkeypatch):
         clip_norm=2.0,
         batch_loss=lambda model, batch: (model[0] * batch[0] + model[1] * batch[1], 1),
     )
-    assert seen == pytest.approx([1.2, 1.6], rel=1e-4)
+    assert gradients == pytest.approx([1.2, 1.6], rel=1e-4)
 
 
 def rates_of(monkeypatch, **options):
@@ -527,15 +525,7 @@ def test_numbers_that_make_no_sense_are_told_so(option, wrong, needs):
         assert model.w == 0
 
 
-def test_gradients_need_not_be_clipped(monkeypatch):
-    lengths = []
-    step = torch.optim.Adam.step
-
-    def recorded(self, *args, **kwargs):
-        lengths.append(self.param_groups[0]["params"][0].grad.item())
-        return step(self, *args, **kwargs)
-
-    monkeypatch.setattr(torch.optim.Adam, "step", recorded)
+def test_gradients_need_not_be_clipped(gradients):
     train(
         Recorder(),
         lambda _: [torch.tensor(50.0)],
@@ -543,7 +533,7 @@ def test_gradients_need_not_be_clipped(monkeypatch):
         clip_norm=math.inf,
         batch_loss=push,
     )
-    assert lengths == [50.0]
+    assert gradients == [50.0]
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
