@@ -62,7 +62,8 @@ def check_range(name: str, found: Tensor, least: int, most: int) -> None:
     """
     if found.numel() == 0:
         return
-    smallest, largest = (int(entry) for entry in found.aminmax())
+    lowest, highest = found.aminmax()
+    smallest, largest = lowest.item(), highest.item()
     if smallest < least or largest > most:
         entry = smallest if smallest < least else largest
         place = (found == entry).nonzero()[0].tolist()

@@ -224,7 +224,8 @@ class DotProductAttention(Attends, nn.Module):
 
         The mask, true where a key is valid, broadcasts to the scores: (Q, K) will do.
         """
-        dropout = self.dropout.p if self.dropout.training else 0.0
+        layer = self.dropout  # asked for once: `nn.Module` searches for it
+        dropout = layer.p if layer.training else 0.0
         output = _fused_attention(queries, keys, values, mask, dropout)
         self._keep(partial(_dot_product_weights, queries.detach(), keys.detach(), mask))
         return output
@@ -267,7 +268,7 @@ def _kernel(
 def _mask(valid_lens: Tensor | None, queries: Tensor, keys: Tensor) -> Tensor | None:
     if valid_lens is None:
         return None
-    return length_mask(valid_lens, queries.shape[:-1] + keys.shape[-2:-1])  # of scores, (B, Q, K)
+    return length_mask(valid_lens, (*queries.shape[:-1], keys.shape[-2]))  # of scores, (B, Q, K)
 
 
 def _check_shapes(
