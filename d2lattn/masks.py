@@ -30,11 +30,10 @@ def length_mask(valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_l
         ValueError: their shape does not fit, or one is below 0 or above K.
     """
     check_lengths(valid_lens, shape, name)
-    steps = torch.arange(shape[-1], device=valid_lens.device)
-    mask = steps < valid_lens.unsqueeze(-1)  # (K,) < (B, 1) or (B, Q, 1) -> (B, K) or (B, Q, K)
-    while mask.dim() < len(shape):
-        mask = mask.unsqueeze(1)  # (B, K) -> (B, 1, K)
-    return mask
+    sequences, *queries = valid_lens.shape
+    shared = [1] * (len(shape) - 1 - valid_lens.dim())
+    lens = valid_lens.reshape(sequences, *shared, *queries, 1)
+    return torch.arange(shape[-1], device=valid_lens.device) < lens  # (K,) < (B, 1) -> (B, K)
 
 
 def check_lengths(
@@ -42,11 +41,9 @@ def check_lengths(
 ) -> None:
     """Raise what `length_mask` raises, and a ValueError for a length below `shortest`."""
     check_integers(name, valid_lens)
-    allowed = {"(B,)": shape[:1]}
-    if len(shape) > 2:
-        allowed["(B, Q)"] = (shape[0], shape[-2])
-    if valid_lens.shape not in allowed.values():
-        needs = " or ".join(f"{axes} = {tuple(sizes)}" for axes, sizes in allowed.items())
+    of_queries = (shape[0], shape[-2]) if len(shape) > 2 else None
+    if valid_lens.shape not in (shape[:1], of_queries):
+        needs = f"(B,) = {tuple(shape[:1])}" + (f" or (B, Q) = {of_queries}" if of_queries else "")
         raise wrong(ValueError, name, valid_lens, needs)
     check_range(name, valid_lens, shortest, shape[-1])
 
