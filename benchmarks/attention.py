@@ -23,7 +23,7 @@ import d2lattn as d2l
 
 SIZES = [(32, 64), (16, 128), (8, 256), (8, 512), (4, 1024)]  # sequences, keys (and queries) each
 HEADS = 8
-PLACES = 5  # where tensors happen to lie moves a time by up to 15 %: so many sets are timed
+PLACES = 11  # where tensors happen to lie moves a time by up to 15 %: so many sets are timed
 MULTI_HEAD_SIZES = [  # sequences, positions, width of all heads, heads
     (64, 10, 256, 4),
     (32, 64, 256, 4),
@@ -96,7 +96,7 @@ def dot_product_table(width: int, sizes: list[tuple[int, int]], masked: bool, se
                 tensors = inputs(batch, HEADS, length, width)
                 lens = torch.randint(length // 2, length + 1, (batch,)) if masked else None
                 functions = tasks(attentions, tensors, lens, back)
-                medians.append(median_times(functions, seconds / PLACES))
+                medians.append(median_times(functions, seconds / PLACES, least=3))
             times = {name: statistics.median(by[name] for by in medians) for name in attentions}
             bytes_ = {name: peak_memory(function) for name, function in functions.items()}
             yield row(
