@@ -32,8 +32,8 @@ def length_mask(valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_l
     check_lengths(valid_lens, shape, name)
     sequences, *queries = valid_lens.shape
     shared = [1] * (len(shape) - 1 - valid_lens.dim())
-    lens = valid_lens.reshape(sequences, *shared, *queries, 1)
-    return torch.arange(shape[-1], device=valid_lens.device) < lens  # (K,) < (B, 1) -> (B, K)
+    lens = valid_lens.reshape(sequences, *shared, *queries, 1)  # (B, 1, 1) or (B, Q, 1)
+    return torch.arange(shape[-1], device=valid_lens.device) < lens  # (B, 1, K) or (B, Q, K)
 
 
 def check_lengths(
