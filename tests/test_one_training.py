@@ -6,8 +6,16 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
+
+from d2lattn import thread
 
 CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
+ENGLISH_OF = {  # walk 4's sentence
+    **{"ses": "his", "vieux": "old", "chiens": "dogs", "et": "and", "la": "the", "vache": "cow"},
+    **{"heureuse": "happy", "l'": "her", "ont": "saw", "souvent": "often", "vue": "saw"},
+    **{"ici": "here", ".": "."},
+}
 BELIEVE, AT_WORK = "04b-believe-the-picture", "07b-transformer-at-work"
 OBJECTS, GENDERS = "objects = swapped", "exchanged, hidden = {}, {}"
 
@@ -24,6 +32,17 @@ def row(table: str, label: str) -> list[float]:
     """The numbers of the one line that begins with this label."""
     (line,) = (x for x in table.splitlines() if re.match(rf"{re.escape(label)} {{2,}}", x))
     return [float(number) for number in re.findall(r"\d\.\d\d", line)]
+
+
+def test_one_word_alone_looks_beside_on_the_page_of_4():
+    page = stored("04-bahdanau", "Storyboard(\n    english")
+    source, target, scores = (
+        json.JSONDecoder().raw_decode(page.split(f'"{field}":')[1])[0]
+        for field in ("source", "target", "scores")
+    )
+    weights = torch.tensor(scores).softmax(dim=-1)[:-1]  # but for <eos>
+    its_own = [source.index(ENGLISH_OF[word]) for word in target[:-1]]
+    assert [target[t] for t, own in enumerate(its_own) if weights[t, own] <= 0.15] == ["l'"]
 
 
 def test_the_object_is_read_where_4b_says():
@@ -59,6 +78,13 @@ def test_7b_says_the_numbers_that_stand_above(said, label, column):
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     number = row(stored(AT_WORK, GENDERS), label)[column]
     assert said.format(f"{number:.2f}") in text
+
+
+def test_the_strip_ends_as_7b_says():
+    the, _, happy = thread.LEARNED["7 self, head 4"]
+    assert the[2] > 0.75
+    assert happy[2] > 0.6
+    assert torch.tensor(thread.LEARNED["7 cross"]).argmax(dim=1).tolist() == [0, 2, 1]
 
 
 @pytest.mark.parametrize("name", [BELIEVE, AT_WORK])
