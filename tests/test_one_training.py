@@ -11,11 +11,8 @@ import torch
 from d2lattn import thread
 
 CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
-ENGLISH_OF = {  # walk 4's sentence
-    **{"ses": "his", "vieux": "old", "chiens": "dogs", "et": "and", "la": "the", "vache": "cow"},
-    **{"heureuse": "happy", "l'": "her", "ont": "saw", "souvent": "often", "vue": "saw"},
-    **{"ici": "here", ".": "."},
-}
+FRENCH = "ses vieux chiens et la vache heureuse l' ont souvent vue ici ."  # walk 4's sentence
+ENGLISH = "his old dogs and the cow happy her saw often saw here ."  # a word for each
 BELIEVE, AT_WORK = "04b-believe-the-picture", "07b-transformer-at-work"
 OBJECTS, GENDERS = "objects = swapped", "exchanged, hidden = {}, {}"
 
@@ -41,7 +38,8 @@ def test_one_word_alone_looks_beside_on_the_page_of_4():
         for field in ("source", "target", "scores")
     )
     weights = torch.tensor(scores).softmax(dim=-1)[:-1]  # but for <eos>
-    its_own = [source.index(ENGLISH_OF[word]) for word in target[:-1]]
+    assert target[:-1] == FRENCH.split()
+    its_own = [source.index(word) for word in ENGLISH.split()]
     assert [target[t] for t, own in enumerate(its_own) if weights[t, own] <= 0.15] == ["l'"]
 
 
