@@ -48,18 +48,18 @@ types: .venv/installed
 
 # Where there is Node; in CI there must be. Readers and the book need none.
 javascript:
-	@if command -v npm >/dev/null; then cd explorables && npm ci --silent && npm --silent test; \
+	@if command -v npm >/dev/null; then cd javascript && npm ci --silent && npm --silent test; \
 	elif [ "$$CI" = true ]; then echo "npm is missing: explorables cannot be tested"; exit 1; \
 	else echo "no npm: the explorables' own tests are skipped"; fi
 
 unit: .venv/installed
-	$(PYTEST) --doctest-modules --ignore=tests/book tests d2lattn
+	$(PYTEST) --doctest-modules --ignore=tests/pages tests d2lattn
 
 nbval: .venv/installed
 	$(PYTEST) --nbval --durations=3 $(NOTEBOOKS)
 
 browser: book
-	$(PYTEST) tests/book
+	$(PYTEST) tests/pages
 
 lab: .venv/installed
 	$(BIN)/jupyter lab --notebook-dir=chapters

@@ -71,7 +71,7 @@ def _turn(path: Path) -> tuple[int, str]:
 def _single(path: Path) -> bool:
     """Whether each of its tests may go to another worker: it opens a page, which takes long."""
     folders = path.parts[-3:-1]
-    return folders in (("tests", "book"), ("tests", "explorables")) and path.name not in WAITING
+    return folders in (("tests", "pages"), ("book", "explorables")) and path.name not in WAITING
 
 
 @pytest.hookimpl(optionalhook=True)

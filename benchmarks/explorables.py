@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from d2lattn import TransformerDecoder
-from d2lattn.explorables import (
+from d2lattn.book.explorables import (
     AlignmentJudge,
     CueMixer,
     Explorable,

@@ -1,14 +1,14 @@
 """Train chapter 4b's two translators, hide each state in turn, and store what they looked at.
 
-usage: python benchmarks/looks.py      (about three minutes; writes d2lattn/corpus/looks.npz)
+usage: python benchmarks/looks.py   (three minutes; d2lattn/book/experiments/looks.npz)
 """
 
 import numpy as np
 import torch
 
 import d2lattn as d2l
+from d2lattn.book.experiments.looks import FILE, KINDS, MODELS, NUM_SENTENCES
 from d2lattn.corpus import Vocabulary, batches, load_corpus
-from d2lattn.corpus.looks import FILE, KINDS, MODELS, NUM_SENTENCES
 
 
 def main():

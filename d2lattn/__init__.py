@@ -1,11 +1,14 @@
 """d2lattn: the helper package of *Attention You Can Run*.
 
-One module a chapter, and a few that chapters share. The names are those of the study notes that
-the course follows, so a listing that says ``d2l.X`` runs with ``import d2lattn as d2l``.
+`bare` has attention to the Transformer on one page; the modules beside it are the same with checks,
+options and PyTorch's fused kernel. The names are those of the study notes that the course follows,
+so a listing that says ``d2l.X`` runs with ``import d2lattn as d2l``. This page is the package's
+face: names of the library are here at once, those of the book when they are asked for.
 """
 
 # ruff: noqa: F401 (the names imported here are the package's face)
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 try:
     import torch
@@ -14,36 +17,15 @@ except ModuleNotFoundError:
         "d2lattn needs PyTorch; install it with: pip install -r requirements.txt"
     ) from None
 
-from d2lattn.ablation import (
+from d2lattn.analysis.ablation import (
     every_subset,
     head_contributions,
     head_means,
     value_lengths,
     without_heads,
 )
-from d2lattn.decoding import (
-    AttentionSteps,
-    Hypothesis,
-    attention_steps,
-    beam_search,
-    greedy_decode,
-    teacher_forced_attention,
-)
-from d2lattn.drawings import show_drawing
-from d2lattn.hiding import changed_by_hiding, hide_each_state
-from d2lattn.kernels import (
-    KERNELS,
-    NWKernelRegression,
-    boxcar,
-    epanechnikov,
-    gaussian,
-    leave_one_out_error,
-    nadaraya_watson,
-    others,
-    triangular,
-)
-from d2lattn.masks import sequence_mask
-from d2lattn.metrics import (
+from d2lattn.analysis.hiding import changed_by_hiding, hide_each_state
+from d2lattn.analysis.metrics import (
     AlignmentScores,
     CorpusScore,
     alignment_links,
@@ -55,9 +37,28 @@ from d2lattn.metrics import (
     shift_links,
     uniform_links,
 )
+from d2lattn.decoding import (
+    AttentionSteps,
+    Hypothesis,
+    attention_steps,
+    beam_search,
+    greedy_decode,
+    teacher_forced_attention,
+)
+from d2lattn.kernel_regression import (
+    KERNELS,
+    NWKernelRegression,
+    boxcar,
+    epanechnikov,
+    gaussian,
+    leave_one_out_error,
+    nadaraya_watson,
+    others,
+    triangular,
+)
+from d2lattn.masks import sequence_mask
 from d2lattn.multihead import MultiHeadAttention, transpose_output, transpose_qkv
 from d2lattn.once import train_once
-from d2lattn.plotting import show_heatmaps, show_source, use_book_style, use_svg_display
 from d2lattn.positional import LearnedPositionalEncoding, PositionalEncoding, sinusoids
 from d2lattn.processes import side_by_side
 from d2lattn.scoring import (
@@ -85,11 +86,39 @@ from d2lattn.transformer import (
     TransformerEncoder,
 )
 
+if TYPE_CHECKING:
+    import matplotlib.pyplot as plt
+
+    from d2lattn.book import plotting
+    from d2lattn.book.drawings import show_drawing
+    from d2lattn.book.plotting import (
+        show_heatmaps,
+        show_source,
+        use_book_style,
+        use_svg_display,
+    )
+
+BOOK = {
+    "plt": "matplotlib.pyplot",
+    "plotting": "d2lattn.book.plotting",
+    "show_drawing": "d2lattn.book.drawings:show_drawing",
+    "show_heatmaps": "d2lattn.book.plotting:show_heatmaps",
+    "show_source": "d2lattn.book.plotting:show_source",
+    "use_book_style": "d2lattn.book.plotting:use_book_style",
+    "use_svg_display": "d2lattn.book.plotting:use_svg_display",
+}
+"""What needs more than PyTorch, and where it is: a module, or a name in one."""
+
 
 def __getattr__(name: str) -> Any:
-    """Give ``d2lattn.plt`` when it is asked for: matplotlib is not loaded before."""
-    if name == "plt":
-        import matplotlib.pyplot as plt
-
-        return plt
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Give a name of the book, which is loaded now."""
+    if name not in BOOK:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, inside = BOOK[name].partition(":")
+    try:
+        found = import_module(module)
+        return getattr(found, inside) if inside else found
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"d2l.{name} needs {error.name}; install what the book needs: pip install '.[book]'"
+        ) from None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 
-from d2lattn.explorables.base import BUNDLES, LOADER, script
+from d2lattn.book.explorables.base import BUNDLES, LOADER, script
 
 CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
 OUTPUT = re.compile(

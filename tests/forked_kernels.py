@@ -28,7 +28,7 @@ WARM = (
     "sacrebleu.metrics",
     "statsmodels.api",
     "d2lattn.corpus",
-    "d2lattn.explorables",
+    "d2lattn.book.explorables",
 )
 
 

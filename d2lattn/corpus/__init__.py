@@ -14,17 +14,12 @@ __all__ = [
     "download_tatoeba",
     "generate",
     "load_corpus",
-    "load_looks",
     "read_tatoeba",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Give what few need when it is asked for: a download's functions, and stored looks."""
-    if name == "load_looks":
-        from d2lattn.corpus.looks import load_looks
-
-        return load_looks
+    """Give what few need when it is asked for: a download's functions."""
     if name in ("download_tatoeba", "read_tatoeba"):
         from d2lattn.corpus import tatoeba
 

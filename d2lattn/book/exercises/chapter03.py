@@ -1,0 +1,341 @@
+"""Checks for the exercises of chapter 3, scoring functions."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from d2lattn.book.exercises.checking import Differs, agrees, call, check, number, same, tensor_like
+
+
+class LargestTensor(TorchFunctionMode):
+    """Notes the size of the largest tensor that any torch function returns in its context.
+
+    >>> with LargestTensor() as seen:
+    ...     total = torch.ones(3, 4).sum()
+    >>> seen.numel
+    12
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numel = 0
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Call the function, and note the size of what it returns."""
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, Tensor):
+            self.numel = max(self.numel, result.numel())
+        return result
+
+
+@check("3.2")
+def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> str:
+    """Softmax over the keys where a boolean mask is true; zeros where it is true nowhere."""
+    generator = torch.Generator().manual_seed(31)
+    scores = torch.randn(2, 3, 5, generator=generator)  # (B, Q, K)
+    valid = torch.rand(2, 3, 5, generator=generator) < 0.5
+    valid[..., 0], valid[..., 1] = True, False  # each row has a valid and a masked key
+    wanted = scores.masked_fill(~valid, -math.inf).softmax(dim=-1)
+    found = tensor_like(call(softmax_where, scores, valid), wanted, "your weights")
+
+    zeroed = scores.masked_fill(~valid, 0.0).softmax(dim=-1)
+    if agrees(found, zeroed):
+        raise Differs("A score of 0 still gets exp(0) = 1. Which score has an exponential of 0?")
+    if agrees(found, scores.softmax(dim=-1) * valid):
+        raise Differs("The rows no longer sum to 1: mask the scores before the softmax, not after.")
+    if agrees(found, scores.masked_fill(valid, -math.inf).softmax(dim=-1).nan_to_num()):
+        raise Differs("The mask is upside down: `valid` is true where a query may look.")
+    for axis in (0, 1):
+        along = scores.masked_fill(~valid, -math.inf).softmax(dim=axis)
+        if agrees(found.nan_to_num(), along.nan_to_num()):
+            raise Differs("The softmax runs along the wrong axis; the keys are the last one.")
+    same(found, wanted, "Each row should be a softmax over its valid keys.", "your weights")
+
+    # Scores this low lose to any number that stands for a masked score but infinity.
+    for low in (-2e9, -3e38):
+        scores, valid = torch.tensor([[[low, low, 0.0]]]), torch.tensor([[[True, True, False]]])
+        found = tensor_like(call(softmax_where, scores, valid), scores, "your weights")
+        if found.isnan().any() or (found == 0).all():
+            raise Differs(
+                f"With scores of {low:g} your valid keys vanish: exp({low:g}) is 0, and so is the "
+                "sum. Mask the scores with minus infinity, then call softmax: it takes off the "
+                "largest first."
+            )
+        same(
+            found,
+            torch.tensor([[[0.5, 0.5, 0.0]]]),
+            f"With scores of {low:g} a masked key wins: use minus infinity, not a large number.",
+            "your weight",
+        )
+
+    nothing = torch.zeros(1, 2, 3, dtype=torch.bool)
+    nothing[0, 1, 0] = True
+    empty = tensor_like(call(softmax_where, torch.ones(1, 2, 3), nothing), torch.zeros(1, 2, 3))
+    if empty.isnan().any():
+        raise Differs("A row with no valid key gives NaN: softmax divides 0 by 0 there.")
+    if (empty[0, 0] > 0).any():
+        raise Differs("A row with no valid key gets weight; it should be all zeros.")
+    same(empty[0, 1], torch.tensor([1.0, 0.0, 0.0]), "One valid key gets all the weight.")
+    return "masked keys get 0, rows sum to 1, and a row with nothing valid is empty."
+
+
+@check("3.1")
+def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
+    """The additive score w_v^T tanh(W_q q + W_k k) of one query with several keys."""
+    generator = torch.Generator().manual_seed(32)
+
+    def draw(num_keys: int, query_size: int, key_size: int, num_hiddens: int) -> list[Tensor]:
+        inputs = (query_size,), (num_keys, key_size)
+        weights = (num_hiddens, query_size), (num_hiddens, key_size), (num_hiddens,)
+        return [torch.randn(shape, generator=generator) for shape in inputs + weights]
+
+    query, keys, W_q, W_k, w_v = draw(5, 3, 2, 4)
+    q, k = W_q @ query, keys @ W_k.T  # (h,), (K, k) x (k, h) -> (K, h)
+    wanted = torch.tanh(q + k) @ w_v
+    found = tensor_like(call(additive_score, query, keys, W_q, W_k, w_v), wanted, "your score")
+
+    if agrees(found, torch.tanh(q - k) @ w_v) or agrees(found, torch.tanh(k - q) @ w_v):
+        raise Differs("You took the difference of the projections; the formula adds them.")
+    if agrees(found, (q + k) @ w_v):
+        raise Differs("The hyperbolic tangent is missing. Without it the query cancels out.")
+    if agrees(found, wanted.softmax(dim=-1)):
+        raise Differs("These are weights; stop before the softmax.")
+    if agrees(found, torch.tanh(q) @ w_v + torch.tanh(k) @ w_v):
+        raise Differs("Add the projections first, then take one tanh of the sum.")
+    same(found, wanted, "Compare with the numbers worked by hand in the chapter.", "your score")
+
+    query, keys, W_q, W_k, w_v = draw(3, 2, 5, 7)
+    keys[2] = keys[0]
+    case = "with 3 keys and other widths"
+    found = call(additive_score, query, keys, W_q, W_k, w_v, case=case)
+    wanted = torch.tanh(W_q @ query + keys @ W_k.T) @ w_v  # (h,) + (K, h) -> (K, h) -> (K,)
+    same(found, wanted, "Take the sizes from the arguments.", f"{case}, your score")
+    return "one hidden layer, no bias, and two widths that differ."
+
+
+@check("3.3")
+def check_divisor(divisor: float) -> str:
+    """The divisor for q·k when entries have deviations 2 and 3 and the width is 25."""
+    found = number(divisor, "the divisor")
+    hints = {
+        5.0: "That is √d, for entries of variance 1. These vary more.",
+        25.0: "That is d. And the entries do not have variance 1.",
+        36.0: "That is the variance of one product. Add up 25 of them, and take the root.",
+        6.0: "That is the deviation of one product. There are 25 of them.",
+        900.0: "That is the variance of q·k. A number divides the deviation, so take the root.",
+        150.0: "Variances add up, and not deviations: 25 · 36, then the root.",
+        math.sqrt(150): "2 and 3 are deviations; a product has variance 2² · 3².",
+    }
+    for wrong, hint in hints.items():
+        if math.isclose(found, wrong, rel_tol=1e-3):
+            raise Differs(hint)
+    if not math.isclose(found, 30.0, rel_tol=1e-3):
+        raise Differs(
+            f"The divisor is {found:.4g}. First find the variance of one product q_j k_j."
+        )
+    return "the variance of q·k is 25 · 2² · 3² = 900, and its root is 30."
+
+
+@check("3.7")
+def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor]) -> str:
+    """The Jacobian of the softmax times a gradient, row by row."""
+    generator = torch.Generator().manual_seed(34)
+    weights = torch.randn(3, 6, generator=generator).softmax(dim=-1)
+    gradient = torch.randn(3, 6, generator=generator)
+    expected = (weights * gradient).sum(dim=-1, keepdim=True)  # (B, 1)
+    wanted = weights * (gradient - expected)
+    found = tensor_like(call(softmax_backward, weights, gradient), wanted, "your result")
+
+    if agrees(found, weights * gradient):
+        raise Differs("That is the diagonal alone; the other keys, -α αᵀ g, are missing.")
+    if agrees(found, weights * (1 - weights) * gradient):
+        raise Differs("You used the diagonal of J. A score moves the weights of all keys.")
+    if agrees(found, gradient - expected):
+        raise Differs("The factor α in front is missing.")
+    if agrees(found, weights * (gradient - (weights * gradient).sum())):
+        raise Differs("You summed over the whole batch; each row has its own sum over its keys.")
+    if agrees(found, weights * (gradient - gradient.mean(dim=-1, keepdim=True))):
+        raise Differs("αᵀ g is a mean weighted by α, not a plain mean.")
+    if agrees(found, -wanted):
+        raise Differs("The sign is turned round.")
+    same(found, wanted, "Write J g as α ∘ g - α (αᵀ g).", "your result")
+
+    wide = (4 * torch.randn(2, 64, generator=generator)).softmax(dim=-1)
+    gradient = 10 * torch.randn(2, 64, generator=generator)
+    with LargestTensor() as seen:
+        found = call(softmax_backward, wide, gradient)
+    wanted = wide * (gradient - (wide * gradient).sum(dim=-1, keepdim=True))
+    same(found, wanted, "Take the sizes from the arguments.", "with 64 keys, your result")
+    if seen.numel >= 64 * 64:
+        raise Differs("The numbers are right, but a K × K matrix was built on the way.")
+    return "K numbers in, K numbers out, and no K × K matrix between."
+
+
+@check("3.4")
+def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Tensor]) -> str:
+    """The Gaussian score −‖q − k‖² / 2b² of every query with every key."""
+    generator = torch.Generator().manual_seed(35)
+    queries = torch.randn(2, 3, 4, generator=generator)
+    keys = torch.randn(2, 5, 4, generator=generator)
+    bandwidth = 1.7
+    squared = (queries.unsqueeze(2) - keys.unsqueeze(1)).square().sum(dim=-1)  # (B, Q, K)
+    wanted = -squared / (2 * bandwidth**2)
+    found = tensor_like(call(gaussian_scores, queries, keys, bandwidth), wanted, "your score")
+
+    products = queries @ keys.transpose(1, 2)  # (B, Q, K)
+    key_norms = keys.square().sum(dim=-1).unsqueeze(1)  # (B, 1, K)
+    query_norms = queries.square().sum(dim=-1).unsqueeze(2)  # (B, Q, 1)
+    if agrees(found, -wanted):
+        raise Differs("The sign: a near key needs a high score, so distances count as negative.")
+    if agrees(found, -squared / (2 * bandwidth)):
+        raise Differs("Divide by the square of the bandwidth.")
+    if agrees(found, 2 * wanted):
+        raise Differs("The factor 1/2 is missing.")
+    if agrees(found, -squared / 2):
+        raise Differs("The bandwidth is not used.")
+    if agrees(found, products / bandwidth**2):
+        raise Differs("That is the dot product alone; the norms of query and key are missing.")
+    if agrees(found, (products - key_norms / 2) / bandwidth**2):
+        raise Differs("The weights are right already; for the scores, keep the query's norm.")
+    if agrees(found, (products - query_norms / 2) / bandwidth**2):
+        raise Differs("The key's norm is missing, and that one changes the weights.")
+    if agrees(found, wanted.exp()):
+        raise Differs("That is the kernel; its logarithm is the score.")
+    if agrees(found, wanted.softmax(dim=-1)):
+        raise Differs("These are weights; stop before the softmax.")
+    same(found, wanted, "Expand ‖q - k‖² into a dot product and two norms.", "your score")
+
+    wide = torch.randn(1, 32, 32, generator=generator)
+    with LargestTensor() as seen:
+        found = call(gaussian_scores, wide, wide, 3.0)
+    squared = (wide.unsqueeze(2) - wide.unsqueeze(1)).square().sum(dim=-1)  # (1, 32, 32)
+    wanted = -squared / (2 * 3.0**2)
+    same(found, wanted, "Take the sizes from the arguments.", "with 32 keys, your score")
+    if seen.numel >= 32 * 32 * 32:
+        raise Differs("The scores are right, but a tensor of all differences was built on the way.")
+    return "the same scores, by a matrix product."
+
+
+@check("3.8")
+def check_slope(measured_slope: float) -> str:
+    """The growth of the variance of q·k over d for entries that share a component."""
+    found = number(measured_slope, "the slope")
+    if 0.9 <= found <= 1.1:
+        raise Differs(
+            "A slope of 1 belongs to independent entries, or to a deviation where the variance is "
+            "asked for. Is s drawn once for each vector, and shared by its entries?"
+        )
+    if 0.4 <= found <= 0.6:
+        raise Differs("A slope of 1/2 belongs to the deviation of independent entries.")
+    if -2.2 <= found <= -1.8:
+        raise Differs("The sign: the variance grows with d.")
+    if not 1.75 <= found <= 2.2:
+        raise Differs(
+            f"The slope is {found:.3g}. Take the variance over many pairs, and fit log(variance) "
+            "over log(d)."
+        )
+    return "close to 2: the shared parts add up in step, so such vectors need a division by d."
+
+
+@check("3.9")
+def check_size_among_equals(size_among_equals: Callable[[int], float]) -> str:
+    """The size of the softmax Jacobian when n keys have the weight 1/n each."""
+    counts = (1, 2, 3, 16, 100)
+    found = [number(call(size_among_equals, n), f"For n = {n}, your size") for n in counts]
+
+    def is_like(formula: Callable[[int], float]) -> bool:
+        return all(
+            math.isclose(x, formula(n), abs_tol=1e-5) for x, n in zip(found, counts, strict=True)
+        )
+
+    if is_like(lambda n: 1 / n):
+        raise Differs("That is the weight itself. Write down J for two keys, and its four entries.")
+    if is_like(lambda n: (n - 1) / n**2):
+        raise Differs(
+            "That is one entry on the diagonal, or the size squared: ‖J‖ is the root of the sum of "
+            "the squares of all entries."
+        )
+    if is_like(lambda n: math.sqrt(n) * (n - 1) / n**2):
+        raise Differs("That is the diagonal alone; the n(n - 1) entries -1/n² count too.")
+    if is_like(lambda n: math.sqrt(n - 1)):
+        raise Differs("Every entry of J has a factor 1/n, which is missing.")
+    for x, n in zip(found, counts, strict=True):
+        wanted = math.sqrt(n - 1) / n
+        if not math.isclose(x, wanted, rel_tol=1e-4, abs_tol=1e-5):
+            raise Differs(
+                f"For n = {n} your function gives {x:.4g}; the size is {wanted:.4g}. "
+                "Compare with what the lab shows."
+            )
+    return "√(n - 1) / n, which is largest where two keys compete."
+
+
+def _attention(
+    scale: str = "width", softmax: int = -1, before: bool = True
+) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
+    """Attention over (n, d), (m, d), (m, v) and a mask (m,), right or with a mistake of 3.5."""
+
+    def attend(queries: Tensor, keys: Tensor, values: Tensor, valid: Tensor) -> Tensor:
+        divisor = {"width": keys.shape[1], "keys": keys.shape[0]}[scale]
+        scores = queries @ keys.T / math.sqrt(divisor)  # (n, d) x (d, m) -> (n, m)
+        if before:
+            scores = scores.masked_fill(~valid, -math.inf)
+        return (scores.softmax(dim=softmax) * valid) @ values  # (n, m) x (m, v) -> (n, v)
+
+    return attend
+
+
+@check("3.5")
+def check_repaired(attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
+    """Masked scaled dot-product attention, from a listing with three mistakes."""
+    generator = torch.Generator().manual_seed(39)
+    queries, keys, values = (
+        torch.randn(rows, width, generator=generator) for rows, width in ((4, 9), (6, 9), (6, 2))
+    )
+    valid = torch.tensor([True, True, False, True, True, False])
+    tensors = queries, keys, values, valid
+    wanted = _attention()(*tensors)
+    found = tensor_like(call(attention, *tensors), wanted, "your output")
+
+    if found.isnan().any():
+        raise Differs(
+            "The mask is right now. But a softmax along the queries meets a column of nothing but "
+            "minus infinity, and divides 0 by 0. Along which axis should weights sum to 1?"
+        )
+    left = {  # how many of the three are still in: the count, and what to look at next
+        ("keys", 0, False): "All three mistakes are still in.",
+        ("width", 0, False): "The scale is right now. Along which axis should weights sum to 1?",
+        ("keys", -1, False): "The axis is right now. By which number does the formula divide?",
+        ("width", -1, False): "One is left: what happens to the sum of a row that is masked so?",
+        ("keys", -1, True): "One is left: by which number does the formula divide?",
+    }
+    for (scale, softmax, before), hint in left.items():
+        if agrees(found, _attention(scale, softmax, before)(*tensors)):
+            raise Differs(hint)
+    unmasked = _attention()(queries, keys, values, torch.ones(6, dtype=torch.bool))
+    if agrees(found, unmasked):
+        raise Differs("The mask is gone: the padding counts again.")
+    same(found, wanted, "Compare with the walk's six lines.", "your output")
+    return "the scale is the width's, the softmax runs along the keys, the mask comes before it."
+
+
+@check("3.6")
+def check_leak(letter: str) -> str:
+    """Which of three ways to mask lets padding through."""
+    if not isinstance(letter, str) or letter.strip().upper() not in ("A", "B", "C"):
+        raise Differs('Answer with one letter: "A", "B" or "C".')
+    hints = {
+        "A": "A fills with minus infinity before the softmax, and its exponential is 0.",
+        "C": "C sets the exponentials of padding to 0 and divides by the sum of the others: clumsy "
+        "(large scores overflow), but nothing leaks.",
+    }
+    if letter.strip().upper() in hints:
+        raise Differs(
+            hints[letter.strip().upper()] + " Change a padded value, and see which output moves."
+        )
+    return "B multiplies scores by 0, and exp(0) is 1: its padding still counts."

@@ -1,0 +1,297 @@
+"""Checks for the exercises of chapter 5, multi-head attention."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from d2lattn.book.exercises.checking import (
+    Differs,
+    call,
+    check,
+    number,
+    recognise,
+    same,
+    several,
+    tensor_like,
+    truth,
+)
+
+LOSSES = (
+    *(3.20, 2.10, 0.90, 0.88, 0.60, 0.58, 0.31, 0.30),
+    *(0.62, 0.60, 0.33, 0.31, 0.45, 0.44, 0.06, 0.05),
+)
+"""The table of exercise 5.8: bit h of a place is set where head h is on."""
+
+
+@check("5.1")
+def check_join(join: Callable[[Tensor], Tensor]) -> str:
+    """The heads' outputs (B, H, N, d) side by side, (B, N, H d)."""
+    heads = torch.arange(2 * 3 * 4 * 2, dtype=torch.float32).reshape(2, 3, 4, 2)
+    wanted = heads.transpose(1, 2).flatten(2)
+    found = call(join, heads)
+    mistakes = [
+        (
+            heads.reshape(2, 4, 6),
+            "The shape is right, but a row holds three positions of one head. Bring the axis of "
+            "heads behind that of positions first.",
+        ),
+        (heads.flatten(1, 2), "You laid the heads below one another, as more positions."),
+        (heads.transpose(1, 2), "Four axes are left; the last two are to become one."),
+        (
+            heads.permute(0, 2, 3, 1).flatten(2),
+            "The heads are mixed entry by entry. Each head's numbers stay together.",
+        ),
+        (heads.sum(dim=1), "The heads are joined end to end, not added up."),
+        (heads.mean(dim=1), "The heads are joined end to end, not averaged."),
+    ]
+    recognise(found, mistakes)
+    same(found, wanted, "Row n holds head 1's numbers at position n, then head 2's.", "your row")
+    other = torch.randn(1, 5, 2, 3, generator=torch.Generator().manual_seed(5))
+    found = call(join, other, case="with 5 heads")
+    same(found, other.transpose(1, 2).flatten(2), "Take the sizes from x.", "with 5 heads, it")
+    return "heads go behind positions, then the last two axes become one."
+
+
+def _masked_heads(
+    q: Tensor, k: Tensor, v: Tensor, valid: Tensor, width: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """Heads (B, H, Q, d) that look at valid keys, (B, K), and their joined output."""
+    scores = q @ k.mT / math.sqrt(width or q.shape[-1])  # (B, H, Q, K)
+    weights = scores.masked_fill(~valid[:, None, None], -math.inf).softmax(dim=-1)
+    return weights, (weights @ v).transpose(1, 2).flatten(2)
+
+
+@check("5.2")
+def check_padded_heads(
+    padded_heads: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
+) -> str:
+    """Weights (B, H, Q, K) of heads that share a mask (B, K), and their outputs, joined."""
+    generator = torch.Generator().manual_seed(52)
+    for heads, width in ((2, 4), (3, 2)):
+        q = torch.randn(2, heads, 3, width, generator=generator)
+        k, v = torch.randn(2, 2, heads, heads + 1, width, generator=generator)
+        valid = torch.ones(2, heads + 1, dtype=torch.bool)
+        valid[0, -1] = False
+        wanted, output = _masked_heads(q, k, v, valid)
+        found = call(padded_heads, q, k, v, valid)
+        parts = several(found, 2, "Give two tensors: the weights and the joined outputs.")
+        every, _ = _masked_heads(q, k, v, torch.ones_like(valid))
+        mistakes = [
+            (every, "The padding takes part: mask the scores before the softmax."),
+            (
+                every * valid[:, None, None],
+                "The rows no longer sum to 1: mask the scores before the softmax, not after.",
+            ),
+            (
+                _masked_heads(q, k, v, valid, heads * width)[0],
+                "You divide by the root of the whole width. A head compares in its own.",
+            ),
+            (_masked_heads(q, k, v, valid, 1)[0], "The scores are not scaled."),
+        ]
+        recognise(parts[0], mistakes)
+        what = f"with {heads} heads, your weight"
+        same(parts[0], wanted, "Each head masks the keys that the sentence does not have.", what)
+        stacked = (wanted @ v).reshape(output.shape)
+        recognise(
+            parts[1], [(stacked, "Your outputs have the right shape, and heads and rows mixed.")]
+        )
+        same(parts[1], output, "Weigh the values, then join as in 5.1.", "your output")
+    return "one mask for all heads, a scale of their own width."
+
+
+@check("5.3")
+def check_estimate(answer: Sequence[int]) -> str:
+    """Parameters, the width under the root, and weights for D = 512, eight heads, 100 by 100."""
+    parts = several(answer, 3, "Give three numbers: (parameters, width, weights).")
+    parameters, width, weights = (
+        number(part, f"the {name} number")
+        for part, name in zip(parts, ("first", "second", "third"), strict=True)
+    )
+    if parameters == 3 * 512**2:
+        raise Differs("That is W_q, W_k and W_v. What comes after the join?")
+    if parameters in (8 * 4 * 512**2, 8 * 3 * 512**2, (8 * 3 + 1) * 512**2):
+        raise Differs("Each head has a share of the width: its matrices have 512/8 rows.")
+    if parameters == 4 * 512 * 64:
+        raise Differs("That is one head's share. There are eight heads.")
+    if parameters != 4 * 512**2:
+        raise Differs(f"{parameters:,.0f} parameters? There are four matrices; how large is each?")
+    if width in (512, 8):
+        raise Differs("A dot product is divided by the root of the width that it sums over.")
+    if width == math.sqrt(64):
+        raise Differs("That is the root already; which width is under it?")
+    if width != 64:
+        raise Differs(f"A width of {width:g}? Eight heads share 512 numbers.")
+    if weights == 100 * 100:
+        raise Differs("That many weights has one head.")
+    if weights != 8 * 100 * 100:
+        raise Differs(f"{weights:,.0f} weights? Each head has a row for each query.")
+    return "1,048,576 parameters, as with one head; 80,000 weights, eight times as many."
+
+
+@check("5.4")
+def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
+    """How long what arrives is, (H, Q, K), of weights (H, Q, K), values (H, K, d), W_o (O, H d)."""
+    generator = torch.Generator().manual_seed(54)
+    for heads, width, out in ((3, 2, 5), (2, 4, 3)):
+        weights = torch.randn(heads, 4, 6, generator=generator).softmax(dim=-1)
+        values = torch.randn(heads, 6, width, generator=generator)
+        W_o = torch.randn(out, heads * width, generator=generator)
+        blocks = W_o.T.unflatten(0, (heads, width))  # (H, d, O)
+        lengths = (values @ blocks).norm(dim=-1).unsqueeze(1)  # (H, 1, K)
+        wanted = weights * lengths
+        found = call(contributions, weights, values, W_o)
+        inside = weights * values.norm(dim=-1).unsqueeze(1)
+        mistakes = [
+            (
+                inside,
+                "You took the length of the value inside the head. It still has to pass through "
+                "the head's block of W_o.",
+            ),
+            (lengths.expand_as(weights), "That is how long the values arrive; times the weight."),
+            (weights, "These are the weights. How long is the value that they multiply?"),
+            (wanted.square(), "That is the squared length; take the root."),
+            (weights * lengths.square(), "The squared length: take the root before the weight."),
+        ]
+        recognise(found, mistakes)
+        hint = "Head i meets columns i d to (i + 1) d of W_o."
+        same(found, wanted, hint, f"with {heads} heads, your contribution")
+    return "weight times the length of what arrives."
+
+
+@check("5.5")
+def check_repaired(
+    repaired: Callable[[Tensor, Tensor, Tensor, int], Tensor],
+) -> str:
+    """Attention in heads, of projected queries, keys and values (B, N, D), joined."""
+    generator = torch.Generator().manual_seed(55)
+    for batch, asked, known, width, heads in ((2, 4, 6, 8, 2), (1, 3, 3, 6, 3)):
+        q = torch.randn(batch, asked, width, generator=generator)
+        k, v = torch.randn(2, batch, known, width, generator=generator)
+
+        def split(x: Tensor, num: int = heads) -> Tensor:
+            return x.unflatten(-1, (num, -1)).transpose(1, 2)
+
+        def cut(x: Tensor, num: int = heads) -> Tensor:
+            return x.reshape(x.shape[0], num, x.shape[1], -1)
+
+        every = torch.ones(batch, known, dtype=torch.bool)
+        weights, wanted = _masked_heads(split(q), split(k), split(v), every)
+        found = tensor_like(call(repaired, q, k, v, heads), wanted, "your output")
+        unscaled = _masked_heads(split(q), split(k), split(v), every, width)[1]
+        scores = split(q) @ split(k).mT / math.sqrt(width // heads)
+        sideways = (scores.softmax(dim=-2) @ split(v)).transpose(1, 2).flatten(2)
+        mistakes = [
+            (unscaled, "The scale is still that of the whole width."),
+            (sideways, "The softmax runs along the queries; each query shares out 1 over keys."),
+            ((weights @ split(v)).reshape(wanted.shape), "The join still mixes heads and rows."),
+            (
+                _masked_heads(cut(q), cut(k), cut(v), every)[1],
+                "The cut is still a reshape, which gives head 1 the first positions.",
+            ),
+        ]
+        recognise(found, mistakes)
+        hint = "Compare each line with the walk's listing, on a batch that you can follow."
+        same(found, wanted, hint, "your output")
+    return "split and join keep positions together, each head has its own scale."
+
+
+@check("5.6")
+def check_one_look(letters: Iterable[str]) -> str:
+    """Which questions one head can answer exactly."""
+    if not isinstance(letters, str | set | frozenset | list | tuple):
+        raise Differs('Give letters, such as "AD" or {"A", "D"}.')
+    chosen = {str(letter).upper() for letter in letters if str(letter).strip(" ,")}
+    if not chosen or not chosen <= set("ABCDE"):
+        raise Differs('Give letters from A to E, such as "AD".')
+    reasons = {
+        "A": "Half on each city is an average: one look can do that.",
+        "B": "A difference needs +1 and −1, and no weight is negative.",
+        "C": "One city alone: all of the weight on it.",
+        "D": "Minus the average: the number c may be −1, as long as it is so for all cities.",
+        "E": "A sum of two is twice their average, and c may be 2.",
+    }
+    for letter in "ABCDE":
+        if (letter in chosen) != (letter != "B"):
+            raise Differs(f"look at {letter} again. {reasons[letter]}")
+    return "any mixture with one sign; only the difference needs two."
+
+
+def _kernel_mean(at: float, xs: Tensor, ys: Tensor, bandwidth: float) -> Tensor:
+    weights = (-((at - xs) ** 2) / (2 * bandwidth**2)).softmax(dim=0)
+    return weights @ ys
+
+
+@check("5.7")
+def check_slope(slope: Callable[[float, Tensor, Tensor, float, float], Tensor]) -> str:
+    """How steep a kernel regression is at x, from two looks, at x + delta and x − delta."""
+    generator = torch.Generator().manual_seed(57)
+    xs = torch.linspace(-2, 3, 40)
+    ys = xs.sin() + 0.1 * torch.randn(40, generator=generator)
+    for x, bandwidth, delta in ((0.3, 0.4, 0.25), (1.6, 0.7, 0.4)):
+        above, below = (_kernel_mean(x + d, xs, ys, bandwidth) for d in (delta, -delta))
+        wanted = (above - below) / (2 * delta)
+        found = number(call(slope, x, xs, ys, bandwidth, delta), "your slope")
+        at_x = _kernel_mean(x, xs, ys, bandwidth)
+        hints = [
+            (-wanted, "The sign: a rising curve has a positive slope."),
+            (above - below, "That is the rise. Over which distance?"),
+            ((above - below) / delta, "The two looks are 2 delta apart."),
+            ((above - at_x) / delta, "Look on both sides of x."),
+            ((above + below) / 2, "That is the average of the two looks; subtract."),
+        ]
+        for value, hint in hints:
+            if math.isclose(found, value.item(), rel_tol=1e-4, abs_tol=1e-5):
+                raise Differs(hint)
+        hint = "Two kernel averages, one at x + delta, one at x − delta."
+        same(found, wanted.double(), hint, "your slope")
+    return "one head looks to the right, one to the left, and the last matrix subtracts."
+
+
+@check("5.8")
+def check_audit(answer: Sequence[bool]) -> str:
+    """Three statements about the heads whose losses stand in the table."""
+    parts = several(answer, 3, "Give three answers, each True or False.")
+    claims = [
+        (
+            False,
+            "Head 1, alone, takes the loss from 3.20 to 2.10, and as the last it is worth 0.01. "
+            "It knows something, which the others know too.",
+        ),
+        (
+            True,
+            "Without head 3 the loss is 0.31, without head 4 it is 0.30, without both it is 0.88: "
+            "each covers for the other.",
+        ),
+        (
+            False,
+            "As the last one switched off head 2 costs most, 0.44. But alone it leaves 0.90, "
+            "where head 3 leaves 0.60.",
+        ),
+    ]
+    for place, ((right, reason), part) in enumerate(zip(claims, parts, strict=True), start=1):
+        if truth(part, f"your answer to statement {place}") is not right:
+            raise Differs(f"statement {place}: {reason}")
+    return "what a head is worth depends on which others are there."
+
+
+@check("5.9")
+def check_three_cities(answer: Sequence[float]) -> str:
+    """How many heads v_a − 2 v_b + v_c takes, and what a single one leaves of 6."""
+    parts = several(answer, 2, "Give two numbers: (heads, the error of one head).")
+    heads = number(parts[0], "the number of heads")
+    left = number(parts[1], "the error of one head")
+    if heads == 3:
+        raise Differs("Three heads will do. But a and c are asked for with the same sign.")
+    if heads == 1:
+        raise Differs("There are both signs in it, so one head is too few.")
+    if heads != 2:
+        raise Differs(f"{heads:g} heads? Count the signs.")
+    if 3.7 < left < 4.4:
+        raise Differs("That is what is left if the head looks at a and c. There is a better look.")
+    if 5.6 < left < 6.5:
+        raise Differs("That is what knowing nothing costs: has your head learned anything?")
+    if not 1.9 < left < 2.3:
+        raise Differs(f"One head left {left:.2f}? Train longer, and judge it on more questions.")
+    return "a head for each sign; one head gives up the two cities that count 1 each."

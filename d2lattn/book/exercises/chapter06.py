@@ -1,0 +1,294 @@
+"""Checks for the exercises of chapter 6, self-attention and positions."""
+
+import math
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from d2lattn.book.exercises.checking import (
+    Differs,
+    agrees,
+    call,
+    check,
+    number,
+    same,
+    tensor_like,
+    truth,
+)
+
+Layer = Callable[[Tensor], Tensor]
+
+
+# The hands of a mistake may turn fast, and the sine of a large angle loses digits.
+_agrees = partial(agrees, atol=1e-4)
+
+
+def _speeds(width: int) -> Tensor:
+    return 10000 ** (-torch.arange(0, width, 2) / width)  # (D / 2,)
+
+
+def _waves(places: Tensor, width: int) -> Tensor:
+    angles = places.unsqueeze(-1) * _speeds(width)  # (T, 1) x (D / 2,) -> (T, D / 2)
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)  # (T, D)
+
+
+@check("6.1")
+def check_encoding_of(encoding_of: Callable[[int, int], Tensor]) -> str:
+    """The encoding of one place, sine and cosine in turn."""
+    for i, width in ((3, 6), (0, 4), (50, 8)):
+        case = f"for place {i} and width {width}"
+        wanted = _waves(torch.tensor(i), width)
+        found = tensor_like(call(encoding_of, i, width, case=case), wanted, f"{case}, your vector")
+        if _agrees(found, torch.cat((wanted[0::2], wanted[1::2]))):
+            raise Differs("All sines come before all cosines; the formula takes them in turn.")
+        if _agrees(found, wanted.reshape(-1, 2).flip(1).flatten()):
+            raise Differs("Each pair is the wrong way round: first the sine, then the cosine.")
+        same(found, wanted, "Lay the rows of `pairs` end to end.", f"{case}, your vector")
+    return "a sine and a cosine in turn, a pair a hand."
+
+
+def _attention(X: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Self-attention without projections, (n, d) -> (n, d)."""
+    scores = X @ X.T / math.sqrt(X.shape[1])  # (n, d) x (d, n) -> (n, n)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(dim=-1) @ X  # (n, n) x (n, d) -> (n, d)
+
+
+@check("6.2")
+def check_moves_along(moves_along: Callable[[Layer, Tensor, Tensor], bool]) -> str:
+    """Whether reordering before a layer is the same as reordering after it."""
+    X = torch.randn(5, 4, generator=torch.Generator().manual_seed(62))
+    order = torch.tensor([2, 0, 3, 4, 1])  # not its own inverse
+    layers: dict[str, tuple[Layer, bool, str]] = {
+        "self-attention": (_attention, True, "its answers do move along with the words."),
+        "a running sum": (
+            lambda X: X.cumsum(dim=0),
+            False,
+            "a sum over the words so far depends on their order.",
+        ),
+        "a matrix times every word": (lambda X: 2 * X, True, "each word is on its own there."),
+        "a layer that adds the place": (
+            lambda X: X + torch.arange(5.0).unsqueeze(1),
+            False,
+            "the place stays behind when the word moves.",
+        ),
+        "an average of all words": (
+            lambda X: X.mean(dim=0, keepdim=True).expand_as(X),
+            True,
+            "all answers are alike, so moving them changes nothing.",
+        ),
+    }
+    verdicts = {}
+    for name, (layer, _, _) in layers.items():
+        found = call(moves_along, layer, X, order, case=f"for {name}")
+        verdicts[name] = truth(found, f"for {name}, your answer")
+    if verdicts == dict(zip(layers, (False, False, False, False, True), strict=True)):
+        if call(moves_along, _attention, X, torch.tensor([1, 0, 3, 2, 4])):  # its own inverse
+            raise Differs("You reorder once by `order` and once by its inverse.")
+        raise Differs(
+            "Your test asks whether the answers stay as they were. They should move with the "
+            "words: reorder the answers too."
+        )
+    for name, (_, wanted, why) in layers.items():
+        if verdicts[name] != wanted:
+            raise Differs(f"For {name} your test says {verdicts[name]}; but {why}")
+    return "to reorder and then ask is to ask and then reorder."
+
+
+@check("6.3")
+def check_crossing(length: float) -> str:
+    """The length at which self-attention needs as many FLOPs as a GRU, for width 256."""
+    found = number(length, "the number of words")
+    hints = {
+        256.0: "That is d itself: the constants 4 and 12 count too.",
+        85.333: "That is d / 3: which of the two has the larger constant?",
+        3072.0: "12 d is what the GRU has; divide by the 4 of self-attention.",
+        589824.0: "That is n²: 4 n² d = 12 n d² leaves n once when both sides are divided by n.",
+    }
+    for wrong, hint in hints.items():
+        if math.isclose(found, wrong, rel_tol=1e-3):
+            raise Differs(hint)
+    if not math.isclose(found, 768.0, rel_tol=1e-3):
+        raise Differs(f"{found:g} words is not it. Put 4 n² d = 12 n d² and solve for n.")
+    return "n = 3 d = 768 words; below that, self-attention needs fewer operations."
+
+
+def _shift(delta: float, speeds: Tensor) -> Tensor:
+    """The rotation by delta places, for columns (sin, cos, sin, cos, ...)."""
+    angles = delta * speeds
+    blocks = [
+        torch.stack((torch.stack((c, s)), torch.stack((-s, c))))
+        for s, c in zip(angles.sin(), angles.cos(), strict=True)
+    ]
+    return torch.block_diag(*blocks)
+
+
+@check("6.4")
+def check_shift_matrix(shift_matrix: Callable[[int, int], Tensor]) -> str:
+    """The matrix that takes the encoding of any place to that of `delta` places on."""
+    for delta, width in ((3, 6), (0, 4), (-2, 8)):
+        case = f"for an offset of {delta} and width {width}"
+        wanted = _shift(delta, _speeds(width))
+        found = tensor_like(call(shift_matrix, delta, width, case=case), wanted, f"{case}, it")
+        if _agrees(found, wanted.T) and delta:
+            raise Differs("It turns the wrong way: your matrix leads to place i - delta.")
+        if _agrees(found, _shift(1, _speeds(width))) and delta != 1:
+            raise Differs("It turns on by one place, whatever the offset is.")
+        if _agrees(found, _shift(delta, torch.ones(width // 2))) and delta:
+            raise Differs("All hands turn by the same angle; each pair has a speed of its own.")
+        if _agrees(found, _shift(delta, 1 / _speeds(width))) and delta:
+            raise Differs("Your later hands turn faster; they should turn more slowly.")
+        places = torch.arange(20)
+        led = _waves(places, width) @ found.T  # (20, D) x (D, D) -> (20, D)
+        same(
+            led,
+            _waves(places + delta, width),
+            "Each pair has its own block; the rest of the matrix is 0.",
+            f"{case}, your matrix times the encodings",
+        )
+    return "one rotation a pair, and the same matrix for every place."
+
+
+def _placed(X: Tensor, along: int, speed: int, wave: Callable[[Tensor], Tensor]) -> Tensor:
+    """X (B, T, D) with waves added, right or with mistakes of exercise 6.5."""
+    shape = [1, 1, 1]
+    shape[along] = -1
+    i = torch.arange(X.shape[along]).reshape(shape)
+    angles = i * 10000 ** (speed * torch.arange(0, X.shape[2], 2) / X.shape[2])
+    # (B or 1, T or 1, D / 2) twice -> (..., D)
+    return X + torch.stack((angles.sin(), wave(angles)), dim=-1).flatten(-2)
+
+
+@check("6.5")
+def check_add_positions(add_positions: Callable[[Tensor], Tensor]) -> str:
+    """Add the encoding to a batch, from a listing with three mistakes."""
+    X = torch.randn(3, 7, 6, generator=torch.Generator().manual_seed(65))
+    found = tensor_like(call(add_positions, X), X, "your output")
+    right = {
+        "axis": "places count along the words",
+        "speed": "later hands are slower",
+        "wave": "each pair has its cosine",
+    }
+    asks = {
+        "axis": "does every sentence, or every word, get a number?",
+        "speed": "which hand should be the fastest?",
+        "wave": "can one tell sin x alone from sin(π − x)?",
+    }
+    for wrong in product((False, True), repeat=3):
+        axis, speed, wave = wrong
+        variant = _placed(X, int(not axis), 1 if speed else -1, torch.sin if wave else torch.cos)
+        if any(wrong) and _agrees(found, variant):
+            left = [name for name, is_left in zip(right, wrong, strict=True) if is_left]
+            done = [right[name] for name in right if name not in left]
+            start = f"{' and '.join(done)} now. " if done else "All three mistakes are still in. "
+            count = "One is left: " if len(left) == 1 else ""
+            raise Differs(f"{start}{count}{asks[left[0]]}")
+    same(found, _placed(X, 1, -1, torch.cos), "Compare with the walk's listing.", "your output")
+    return "places along the words, slower hands after faster ones, a cosine to each sine."
+
+
+@check("6.6")
+def check_sees_order(letter: str) -> str:
+    """Which of three self-attentions sees order without positions."""
+    if not isinstance(letter, str) or letter.strip().upper() not in ("A", "B", "C"):
+        raise Differs('Answer with one letter: "A", "B" or "C".')
+    hints = {
+        "A": "A hides padding, which moves along with the words: it is known by what it is.",
+        "C": "C has two heads, and each of them is blind to order; joined, they still are.",
+    }
+    if letter.strip().upper() in hints:
+        raise Differs(
+            hints[letter.strip().upper()] + " Exercise 6.2 has given you a test: try it on all."
+        )
+    return "under a causal mask the third word asks three words, wherever it came from."
+
+
+@check("6.7")
+def check_bandwidth(bandwidth: Callable[[float, float], float]) -> str:
+    """The bandwidth of the Gaussian that exp(strength * cos(omega * delta)) is like, near 0."""
+    cases = ((1.0, 1.0), (0.5, 1.0), (1.0, 9.0), (0.1, 16.0))
+    found = [
+        number(call(bandwidth, omega, strength), f"for ω = {omega} and s = {strength}, it")
+        for omega, strength in cases
+    ]
+
+    def is_like(formula: Callable[[float, float], float]) -> bool:
+        return all(
+            math.isclose(x, formula(*case), rel_tol=1e-3)
+            for x, case in zip(found, cases, strict=True)
+        )
+
+    if is_like(lambda omega, s: omega * math.sqrt(s)):
+        raise Differs("That is 1/h, chapter 2's sharpness w: a faster hand should see less far.")
+    if is_like(lambda omega, s: 1 / omega):
+        raise Differs("The strength is missing: a stronger score makes a narrower window.")
+    if is_like(lambda omega, s: 1 / (omega * s)):
+        raise Differs("Compare s ω² δ² / 2 with δ² / 2h² once more: s stands under a root.")
+    if is_like(lambda omega, s: 1 / (omega**2 * s)):
+        raise Differs("That is h²; the bandwidth is its root.")
+    for x, (omega, strength) in zip(found, cases, strict=True):
+        wanted = 1 / (omega * math.sqrt(strength))
+        if not math.isclose(x, wanted, rel_tol=1e-3):
+            raise Differs(
+                f"For ω = {omega} and s = {strength} yours is {x:.4g}; {wanted:.4g} was expected. "
+                "Use cos x ≈ 1 − x²/2; a constant cancels in the softmax."
+            )
+    return "h = 1 / (ω √s): a hand is a window over places, and its speed is the sharpness."
+
+
+def _box(positions: Callable[[int, int], Tensor]) -> Layer:
+    return lambda X: _attention(X + positions(*X.shape))
+
+
+BOXES: dict[str, Layer] = {
+    "A": lambda X: _attention(X - X.mean(dim=0)),
+    "B": _box(lambda n, d: 0.01 * _waves(torch.arange(n), d)),
+    "C": _box(lambda n, d: _waves((torch.arange(n) - 9).clamp(min=0), d)),
+    "D": lambda X: _attention(_attention(X).sin()) + X,
+}
+"""Four layers (n, d) -> (n, d) for exercise 6.8: two see order."""
+
+
+@check("6.8")
+def check_boxes(letters: Iterable[str]) -> str:
+    """Which of the boxes see order."""
+    try:
+        found = {str(letter).strip().upper() for letter in letters}
+    except TypeError:
+        found = set()
+    if not found or not found <= set(BOXES):
+        raise Differs('Answer with a set of letters from A to D, such as {"A", "D"}.')
+    if found & {"A", "D"}:
+        named = " and ".join(sorted(found & {"A", "D"}))
+        raise Differs(
+            f"{named}: every answer moves along with its word, to within rounding. Compare "
+            "differences with 1e-5, not with 0."
+        )
+    if found == {"B"}:
+        raise Differs("One more sees order, but not in short sentences. How long were yours?")
+    if found == {"C"}:
+        raise Differs("One more sees order, only weakly. Print the size of the difference.")
+    return "B adds positions a hundred times too small, C only from place 10 on."
+
+
+@check("6.9")
+def check_twin(place: float) -> str:
+    """The place from 4 to 400 most like place 0, for width 4 and base 100."""
+    found = number(place, "the place")
+    if found == 63:
+        raise Differs("63 is close (1.986 of 2), after one turn of the slow hand. Go on to 400.")
+    if found in (0, 1, 2, 3):
+        raise Differs("Leave out place 0 and its neighbours: look from 4 on.")
+    if found != 377:
+        if not 4 <= found <= 400 or found != int(found):
+            raise Differs("A whole number from 4 to 400 is needed.")
+        likeness = math.cos(found) + math.cos(found / 10)
+        raise Differs(
+            f"Place {found:g} has p(0)·p(i) = {likeness:.4f}; another has more. Compute all of "
+            "them, with the speeds 1 and 0.1, and take the largest."
+        )
+    return "place 377: 60 turns of the fast hand, 6 of the slow one, and both point up again."

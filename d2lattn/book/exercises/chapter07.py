@@ -1,0 +1,389 @@
+"""Checks for the exercises of chapter 7, the Transformer."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from d2lattn.book.exercises.checking import (
+    Differs,
+    agrees,
+    call,
+    check,
+    number,
+    recognise,
+    same,
+    several,
+    tensor_like,
+    truth,
+)
+from d2lattn.masks import causal_mask
+from d2lattn.positional import sinusoids
+
+Layer = Callable[[Tensor], Tensor]
+
+
+def _norm(
+    X: Tensor, eps: float, axes: int | tuple[int, ...] = -1, correction: int = 0, power: float = 0.5
+) -> Tensor:
+    """Subtract the mean along some axes, and divide by a power of the variance there."""
+    centred = X - X.mean(dim=axes, keepdim=True)
+    return centred / (X.var(dim=axes, keepdim=True, correction=correction) + eps) ** power
+
+
+@check("7.1")
+def check_layer_norm(layer_norm: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> str:
+    """Layer normalisation of X (B, T, D) with gain and shift (D,)."""
+    generator = torch.Generator().manual_seed(71)
+    for shape, eps in (((3, 4, 5), 1e-5), ((2, 3, 6), 0.5)):
+        X = 2 * torch.randn(shape, generator=generator) + 1
+        gain, shift = torch.randn(2, shape[-1], generator=generator)
+        case = f"for X of shape {shape} and eps = {eps}"
+        wanted = gain * _norm(X, eps) + shift
+        found = call(layer_norm, X, gain, shift, eps, case=case)
+        found = tensor_like(found, wanted, f"{case}, your result")
+        centred = X - X.mean(dim=-1, keepdim=True)
+        spread = X.std(dim=-1, keepdim=True, correction=0)
+        mistakes = [
+            (gain * _norm(X, eps, axes, correction) + shift, hint)
+            for correction in (0, 1)
+            for axes, hint in (
+                ((0, 1), "You average over sentences and positions: that is batch normalisation."),
+                (0, "You average over the sentences of the batch; a position stands on its own."),
+                (1, "You average over the positions of a sentence; each stands on its own."),
+                ((1, 2), "You norm a sentence as a whole; each position has its own mean."),
+                ((0, 1, 2), "You norm the batch as a whole; each position has its own mean."),
+            )
+        ]
+        mistakes += [
+            (gain * _norm(X, eps, -1, 1) + shift, "The variance divides by D, not by D - 1."),
+            (gain * _norm(X, eps, -1, 0, 1) + shift, "Divide by the root of the variance."),
+            (gain * centred / (spread + eps) + shift, "eps belongs under the root."),
+            (gain * centred / spread + shift, "Where is eps? It is an argument, not always 1e-5."),
+            (gain * (_norm(X, eps) + shift), "The gain multiplies first; the shift comes last."),
+            (_norm(X, eps) + shift, "The gain is missing."),
+            (gain * _norm(X, eps), "The shift is missing."),
+            (_norm(X, eps), "Gain and shift are missing."),
+            (
+                gain * centred / (X.square().mean(dim=-1, keepdim=True) + eps).sqrt() + shift,
+                "The mean of the squares is not the variance yet: subtract the mean's square.",
+            ),
+            (
+                gain * centred + shift,
+                "You subtract the mean; now divide by the spread.",
+            ),
+        ]
+        if not agrees(found, wanted):
+            recognise(found, mistakes)
+        same(found, wanted, "Mean and variance along the last axis.", f"{case}, your result")
+    return "each position by its own mean and spread, then gain and shift."
+
+
+def _sublayers() -> Iterable[tuple[Tensor, Layer, Layer]]:
+    """What goes in, a norm and a sublayer, which mixes positions."""
+    generator = torch.Generator().manual_seed(72)
+    for shape in ((2, 3, 4), (1, 5, 6)):
+        X = 3 * torch.randn(shape, generator=generator) + 1
+        W = torch.randn(shape[-1], shape[-1], generator=generator)
+        gain, shift = torch.rand(2, shape[-1], generator=generator) + 0.5
+
+        def norm(X: Tensor, gain: Tensor = gain, shift: Tensor = shift) -> Tensor:
+            return gain * _norm(X, 1e-5) + shift
+
+        def sublayer(X: Tensor, W: Tensor = W) -> Tensor:
+            return (X.cumsum(dim=1) @ W).tanh()  # (B, T, D) x (D, D) -> (B, T, D)
+
+        yield X, norm, sublayer
+
+
+@check("7.2")
+def check_residual(residual: Callable[[Tensor, Layer, Layer, bool], Tensor]) -> str:
+    """A sublayer with residual and norm, post-norm and pre-norm."""
+    for X, norm, f in _sublayers():
+        post, pre = norm(X + f(X)), X + f(norm(X))
+        mistakes = {
+            False: [
+                (pre, "Without `norm_first` the sum is normed, after the sublayer."),
+                (norm(f(X)), "What went in is lost: add X before you norm."),
+                (X + norm(f(X)), "You norm what the sublayer gives; norm the sum."),
+                (norm(X) + f(X), "You norm what passes by; norm the sum."),
+                (X + f(X), "The sum is not normed."),
+                (norm(X + f(norm(X))), "You norm twice; without `norm_first` f gets X itself."),
+            ],
+            True: [
+                (post, "With `norm_first` the sublayer gets the normed X, and the sum stays."),
+                (f(norm(X)), "What went in is lost: add X."),
+                (norm(X) + f(norm(X)), "What passes by is X itself; only f gets the normed one."),
+                (norm(X + f(norm(X))), "You norm the sum as well; with `norm_first` it stays."),
+                (X + norm(f(X)), "You norm what the sublayer gives; norm what it gets."),
+                (X + f(X), "Nothing is normed."),
+            ],
+        }
+        for norm_first, wanted in ((False, post), (True, pre)):
+            case = f"with norm_first = {norm_first}"
+            found = call(residual, X, norm, f, norm_first, case=case)
+            found = tensor_like(found, wanted, f"{case}, your result")
+            try:
+                recognise(found, mistakes[norm_first])
+            except Differs as difference:
+                raise Differs(f"{case}: {difference}") from None
+            hint = "There are X, f, the norm and one plus."
+            same(found, wanted, hint, f"{case}, your result")
+    return "after the sum, or before the sublayer, and X always passes by."
+
+
+@check("7.3")
+def check_estimate(answer: Sequence[float]) -> str:
+    """Words from which attending costs most, attention's share of a decoder block, cache bytes."""
+    parts = several(answer, 3, "Give three numbers: (words, share, bytes).")
+    words, share, size = (
+        number(part, f"the {name} number")
+        for part, name in zip(parts, ("first", "second", "third"), strict=True)
+    )
+    for wrong, hint in {
+        512: "That is the width itself. Count the matrices, in units of 512².",
+        1024: "Against the four projections alone. The network multiplies as well.",
+        2048: "Against the network alone. The four projections multiply as well.",
+        6144: "The scores alone. The average over values costs as much again.",
+        1536: "A matrix of 512 by 2,048 has four times 512² weights, and the network has two.",
+        12 * 512**2: "That is what a word costs in the matrices. What does it cost to attend?",
+    }.items():
+        if math.isclose(words, wrong, rel_tol=0.01):
+            raise Differs(hint)
+    if not math.isclose(words, 3072, rel_tol=0.01):
+        raise Differs(f"{words:g} words? A word's 12 · 512² against its 2 · n · 512.")
+    if math.isclose(share, 1 / 3, rel_tol=0.02):
+        raise Differs("That is the encoder block's. How many attentions has a decoder block?")
+    if 1 < share <= 100:
+        raise Differs("Give the share as a number from 0 to 1.")
+    if not math.isclose(share, 0.5, rel_tol=0.02):
+        raise Differs(f"A share of {share:g}? A decoder block has two attentions and a network.")
+    numbers = 2 * 6 * 1000 * 512
+    for slip, hint in {
+        numbers: "That is how many numbers are kept. How many bytes has each?",
+        numbers * 2: "Keys or values? Both are kept.",
+        numbers * 4 / 6: "That is one block. There are six.",
+        numbers * 4 * 8: "Each head keeps its share of the width, 64 of 512.",
+        numbers * 4 / 8: "That is one head. All eight keep theirs.",
+        numbers * 4 / 1e6: "In bytes, please.",
+    }.items():
+        if math.isclose(size, slip, rel_tol=0.03):
+            raise Differs(hint)
+    if not math.isclose(size, numbers * 4, rel_tol=0.03):
+        raise Differs(f"{size:,.0f} bytes? Blocks × words × width × bytes, and keys and values.")
+    return "3,072 words, half, and 24.6 MB: 24.6 kB a word, whatever the number of heads."
+
+
+@check("7.4")
+def check_as_attention(
+    as_attention: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
+) -> str:
+    """The position-wise network as weights (T, F) over values (F, D)."""
+    generator = torch.Generator().manual_seed(74)
+    for places, width, hidden in ((3, 4, 6), (5, 2, 3)):
+        X = torch.randn(places, width, generator=generator)
+        W_1 = torch.randn(hidden, width, generator=generator)
+        b_1 = torch.randn(hidden, generator=generator)
+        W_2 = torch.randn(width, hidden, generator=generator)
+        scores = X @ W_1.T + b_1  # (T, D) x (D, F) -> (T, F)
+        wanted = scores.relu()
+        case = f"for {places} positions"
+        found = call(as_attention, X, W_1, b_1, W_2, case=case)
+        parts = several(found, 2, "Give two tensors: the weights and the values.")
+        weights = tensor_like(parts[0], wanted, f"{case}, your first result, the weights,")
+        values = tensor_like(parts[1], W_2.T, f"{case}, your second result, the values,")
+        mistakes = [
+            (scores, "These are the scores. What does the network do with those below 0?"),
+            (scores.softmax(dim=-1), "That is attention's softmax. The network has a relu there."),
+            (wanted.softmax(dim=-1), "There is no softmax in the network: a relu, and that is it."),
+            (
+                wanted / wanted.sum(dim=-1, keepdim=True),
+                "The network's weights need not sum to 1: nothing divides them.",
+            ),
+            ((X @ W_1.T).relu(), "b_1 is missing."),
+            ((X @ W_1.T).relu() + b_1, "b_1 is added before the relu."),
+        ]
+        recognise(weights, mistakes)
+        if agrees(values, W_1):
+            raise Differs("The rows of W_1 are compared with x: they are the keys.")
+        if not agrees(weights @ values, wanted @ W_2.T):
+            same(weights, wanted, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
+            same(values, W_2.T, "Value j is column j of W_2.", f"{case}, your value")
+        if (weights < 0).any():
+            raise Differs("A weight is below 0, where a relu never is.")
+    return "a look-up among F fixed pairs: keys in W_1, values in W_2, a relu for the softmax."
+
+
+@check("7.5")
+def check_may_see(may_see: Callable[[int, int], tuple[Tensor, Tensor]]) -> str:
+    """Lengths (T,) and mask (T, P + T) of T new words behind P that are kept."""
+    for past, new in ((0, 4), (3, 2), (5, 1)):
+        case = f"with {past} words kept and {new} new"
+        mask = causal_mask(new, past + new).float()
+        lengths = mask.sum(dim=1)
+        found = call(may_see, past, new, case=case)
+        parts = several(found, 2, "Give two tensors: the lengths and the mask.")
+        given = tensor_like(parts[0], lengths, f"{case}, your first result, the lengths,")
+        mistakes = [
+            (lengths - 1, "A word may see itself too: the first of all sees one."),
+            (lengths - past, "The words that are kept may be seen as well."),
+            (lengths.flip(0), "The other way round: the last word sees most."),
+            (torch.full((new,), past + new), "Every word sees all; the first new one may not."),
+        ]
+        if not agrees(given, lengths):
+            recognise(given, [(result.float(), f"{case}: {hint}") for result, hint in mistakes])
+        same(given, lengths, "New word 1 sees P + 1 words.", f"{case}, your length")
+        seen = tensor_like(parts[1], mask, f"{case}, your second result, the mask,")
+        additive = torch.zeros_like(mask).masked_fill(mask == 0, -math.inf)
+        if agrees(seen, additive):
+            raise Differs("Give booleans, true where a word may look.")
+        mistakes = [
+            (1 - mask, "It is true where a word may not look; turn it round."),
+            (mask.tril(past - 1), "A word may not see itself."),
+            (torch.ones_like(mask).tril(), "The triangle starts at the left edge; shift it by P."),
+            (torch.ones_like(mask), "Every word sees all, also those after it."),
+            (torch.ones_like(mask).triu(past), "Each word sees those after it, not before."),
+        ]
+        if not agrees(seen, mask):
+            recognise(seen, [(result, f"{case}: {hint}") for result, hint in mistakes])
+        same(seen, mask, "Row t has `lengths[t]` times true.", f"{case}, your mask")
+    return "a length a row, and the mask is a triangle behind P columns of true."
+
+
+STEP_MISTAKES = {
+    "restarts": (
+        "positions go on where the last call stopped",
+        "which position does the second call give its first word?",
+    ),
+    "top_left": (
+        "new words see the words that are kept",
+        "write one word at a time, and print the weights. Where do they lie?",
+    ),
+    "forgets": (
+        "keys and values of all words are kept",
+        "how many keys come back after the third call?",
+    ),
+}
+"""Exercise 7.6: what each mistake is called, what is right without it, what to ask with it."""
+
+
+def _step(
+    restarts: bool = False, top_left: bool = False, forgets: bool = False
+) -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
+    """Exercise 7.6's function, right or with some of its mistakes."""
+
+    def step(
+        X: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        (new, width), past = X.shape, len(keys)
+        Z = X + sinusoids(past + new, width)[0 if restarts else past :][:new]  # (T, D)
+        all_keys, all_values = torch.cat((keys, Z @ W_k)), torch.cat((values, Z @ W_v))
+        scores = Z @ W_q @ all_keys.T / math.sqrt(width)  # (T, D) x (D, P + T) -> (T, P + T)
+        seen = torch.ones_like(scores).tril(0 if top_left else past) > 0
+        output = scores.masked_fill(~seen, -math.inf).softmax(dim=-1) @ all_values
+        return (output, Z @ W_k, Z @ W_v) if forgets else (output, all_keys, all_values)
+
+    return step
+
+
+def _in_steps(step: Callable[..., object], X: Tensor, sizes: Sequence[int], *W: Tensor) -> Tensor:
+    """Write the words X (T, D) in calls of so many each; give all outputs, (T, D)."""
+    keys = values = X[:0]  # (0, D)
+    outputs = []
+    for call_number, piece in enumerate(X.split(list(sizes)), start=1):
+        case = f"in call {call_number} of {len(sizes)}"
+        found = call(step, piece, keys, values, *W, case=case)
+        parts = several(found, 3, "Give three tensors: output, keys and values.")
+        outputs.append(tensor_like(parts[0], piece, f"{case}, your output"))
+        for name, part in (("keys", parts[1]), ("values", parts[2])):
+            if not isinstance(part, Tensor):
+                raise Differs(f"{case}, your {name} should be a tensor.")
+        keys, values = parts[1:]
+    return torch.cat(outputs)
+
+
+@check("7.6")
+def check_step(step: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> str:
+    """Decode step by step with keys and values kept, from a listing with three mistakes."""
+    generator = torch.Generator().manual_seed(76)
+    for sizes, width in (((2, 1, 3, 1), 4), ((1, 1, 1, 1, 1), 6), ((5,), 4)):
+        X = torch.randn(sum(sizes), width, generator=generator)
+        W = torch.randn(3, width, width, generator=generator).unbind()
+        found = _in_steps(step, X, sizes, *W)
+        for left in product((True, False), repeat=3):
+            if (
+                any(left)
+                and len(sizes) > 1
+                and agrees(found, _in_steps(_step(*left), X, sizes, *W))
+            ):
+                mistakes = list(zip(STEP_MISTAKES.values(), left, strict=True))
+                done = [right for (right, _), is_left in mistakes if not is_left]
+                asks = [ask for (_, ask), is_left in mistakes if is_left]
+                start = f"{' and '.join(done)} now. " if done else ""
+                count = ("One is left", "Two are left; first", "All three are in; first")
+                raise Differs(f"{start}{count[len(asks) - 1]}: {asks[0]}")
+        wanted = _in_steps(_step(), X, (len(X),), *W)
+        what = f"written in calls of {', '.join(map(str, sizes))} words, your output"
+        same(found, wanted, "All words in one call give what is expected.", what)
+    return "however the words are cut into calls, the outputs are those of one call."
+
+
+@check("7.7")
+def check_reorder(letter: str) -> str:
+    """Which of three reorders a beam's state rightly."""
+    if not isinstance(letter, str) or letter.strip().upper() not in ("A", "B", "C"):
+        raise Differs('Answer with one letter: "A", "B" or "C".')
+    hints = {
+        "B": "B moves the keys without their values: each hypothesis compares with its own words, "
+        "and then averages another's. What is looked up belongs to its key.",
+        "C": "C puts row i at place rows[i]. Place i needs row rows[i]: and where two hypotheses "
+        "have the same parent, one of C's places keeps what was there.",
+    }
+    if letter.strip().upper() in hints:
+        raise Differs(hints[letter.strip().upper()])
+    return "each hypothesis takes its parent's keys and values; they all share one source."
+
+
+@check("7.8")
+def check_audit(answer: Sequence[bool]) -> str:
+    """Three statements about two heatmaps and the table beside them."""
+    parts = several(answer, 3, "Give three answers, each True or False.")
+    claims = [
+        (
+            False,
+            "nobody looks at the own note, and yet another one there changes most answers. How "
+            "does it get past attention?",
+        ),
+        (
+            True,
+            "another note three steps on changes nearly all answers. In layer 1, who looks at it?",
+        ),
+        (True, "see the last row: how many answers change?"),
+    ]
+    for place, ((right, reason), part) in enumerate(zip(claims, parts, strict=True), start=1):
+        if truth(part, f"your answer to statement {place}") is not right:
+            raise Differs(f"statement {place}: {reason}")
+    return "a heatmap shows one layer; notes also pass by it, or arrive inside a state."
+
+
+@check("7.9")
+def check_reach(answer: Sequence[float]) -> str:
+    """How many steps one layer follows, and the share right one step further with four heads."""
+    parts = several(answer, 2, "Give two numbers: (steps, share).")
+    steps = number(parts[0], "the number of steps")
+    share = number(parts[1], "the share")
+    if steps == 1:
+        raise Differs("One step needs no attention: it stands on the note. Train it for two.")
+    if steps == 4:
+        raise Differs("Four steps is what two layers follow.")
+    if steps != 2:
+        raise Differs(f"{steps:g} steps? Train one layer for 2, 3 and 4 steps.")
+    if 1 < share <= 100:
+        raise Differs("Give the share as a number from 0 to 1.")
+    if share > 0.9:
+        raise Differs("So much is right at two steps. Train four heads for three.")
+    if not 0.2 <= share < 0.6:
+        raise Differs(f"A share of {share:.2f}? Judge the trained model on new notes.")
+    return "a layer looks up once, with however many heads; a second one doubles the steps."

@@ -1,0 +1,1 @@
+"""What single chapters experiment with: small tasks with known answers, and stored looks."""

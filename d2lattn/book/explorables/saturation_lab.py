@@ -1,0 +1,114 @@
+"""Saturation lab (chapter 3): what the width does to scores, softmax and gradient."""
+
+from typing import Any
+
+from d2lattn.book.explorables.base import Explorable, paragraph, table
+from d2lattn.book.explorables.traits import Flag, Number, Numbers, OneOf, UnusableValue, Whole
+
+NUM_KEYS, NUM_PAIRS, MOST = 16, 256, 512
+SCORES = ("dot", "scaled dot", "additive", "gaussian")
+
+
+class SaturationLab(Explorable):
+    """Scores a = q·k / (√d · temperature) of random vectors, their softmax and its Jacobian.
+
+    All entries are drawn from a standard normal. One query meets 16 keys: that row of attention is
+    shown. 256 more pairs make the histogram, whose variance stands beside d (or 1) / temperature².
+    The size of the Jacobian J = diag(α) − α αᵀ is its Frobenius norm.
+
+    Each trait can be read, set and observed.
+
+    Traits:
+        width: d, from 2 to 512.
+        scaled: divide by √d or not.
+        temperature: divides all scores, 0.125 to 64.
+        valid_length: how many of the 16 keys count, 0 to 16.
+        seed: which random numbers, 0 to 999999; a wider draw holds the narrower one. At the start
+            one whose Jacobian shrinks without detours, as it does on average.
+        view: "softmax", or "field": the score of every key of two dimensions.
+        score: in the field, dot, scaled dot, additive (8 hidden units, random) or gaussian.
+        query, key: in the field, two numbers each, from −2.5 to 2.5.
+
+    Raises ValueError for anything else.
+
+    >>> lab = SaturationLab(width=64, scaled=True)
+    >>> lab.width, lab.scaled, lab.temperature
+    (64, True, 1.0)
+    """
+
+    module = "saturation_lab"
+
+    width = Whole(64, low=2, high=MOST).tag(sync=True)
+    scaled = Flag(False).tag(sync=True)
+    temperature = Number(1, low=0.125, high=64).tag(sync=True)
+    valid_length = Whole(NUM_KEYS, low=0, high=NUM_KEYS).tag(sync=True)
+    seed = Whole(190, low=0, high=999999).tag(sync=True)
+    view = OneOf(("softmax", "field"), "softmax").tag(sync=True)
+    score = OneOf(SCORES, "dot").tag(sync=True)
+    query = Numbers([1.0, 0.5]).tag(sync=True)
+    key = Numbers([0.5, 1.5]).tag(sync=True)
+
+    def check(self, state: dict[str, Any]) -> None:
+        """Raise ValueError for values that do not fit together."""
+        for name in ("query", "key"):
+            place = state[name]
+            if len(place) != 2 or not all(-2.5 <= x <= 2.5 for x in place):
+                raise UnusableValue(
+                    f"{name} is {place[:4]}; two numbers from -2.5 to 2.5 are needed"
+                )
+
+    def vectors(self) -> tuple[list[float], list[list[float]]]:
+        """The query (d,) and the keys (16, d) that the figure draws, as lists.
+
+        >>> query, keys = SaturationLab(width=4).vectors()
+        >>> len(query), len(keys), len(keys[0])
+        (4, 16, 4)
+        """
+        query, *keys = normals(self.seed, 0, 1 + NUM_KEYS, self.width)
+        return query, keys
+
+    def pairs(self) -> tuple[list[list[float]], list[list[float]]]:
+        """The queries and keys of the histogram, (256, d) each, as lists."""
+        rows = normals(self.seed, 1 + NUM_KEYS, 2 * NUM_PAIRS, self.width)
+        return rows[:NUM_PAIRS], rows[NUM_PAIRS:]
+
+    def network(self) -> tuple[list[list[float]], list[list[float]], list[float]]:
+        """W_q (8, 2), W_k (8, 2) and w_v (8,) of the additive score in the field, as lists."""
+        first, second, w_v = normals(self.seed, 1 + NUM_KEYS + 2 * NUM_PAIRS, 3, 16)
+        W_q, W_k = ([[1.5 * x for x in row[i : i + 2]] for i in range(0, 16, 2)]
+                    for row in (first, second))  # fmt: skip
+        return W_q, W_k, w_v[:8]
+
+    def words(self) -> str:
+        """HTML for where no script runs."""
+        divisor = "(√d · temperature)" if self.scaled else "temperature"
+        variance = (1 if self.scaled else self.width) / self.temperature**2
+        return paragraph(
+            f"Interactive figure: saturation lab. Scores a = q·k / {divisor} of random vectors, "
+            "their softmax, and the size of its Jacobian."
+        ) + table(
+            ["width d", "temperature", "valid keys", "variance in theory"],
+            [(self.width, self.temperature, self.valid_length, float(variance))],
+        )
+
+
+def normals(seed: int, start: int, count: int, width: int) -> list[list[float]]:
+    """Standard normal vectors number ``start`` and following; the JavaScript draws the same.
+
+    Each uniform number depends on the seed and its own place alone (the mixing steps of
+    mulberry32, by Tommy Ettinger), so the first entries are the same for every width. Box and
+    Muller make two normal numbers out of two uniform ones.
+    """
+    import numpy as np
+
+    places = np.arange(start, start + count)[:, None] * MOST + np.arange((width + 1) // 2 * 2)
+    state = (np.uint64(seed) * np.uint64(0x9E3779B1)) & np.uint64(0xFFFFFFFF)
+    t = (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x6D2B79F5) + state
+    t = t.astype(np.uint32)  # from here on modulo 2 ** 32
+    t = (t ^ (t >> np.uint32(15))) * (t | np.uint32(1))
+    t ^= t + (t ^ (t >> np.uint32(7))) * (t | np.uint32(61))
+    uniform = (t ^ (t >> np.uint32(14))) / 2.0**32
+    radius = np.sqrt(-2 * np.log(1 - uniform[:, ::2]))
+    angle = 2 * np.pi * uniform[:, 1::2]
+    pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
+    return pairs.reshape(count, -1)[:, :width].tolist()

@@ -1,0 +1,124 @@
+"""The thread: one sentence pair that goes through every chapter, and what each makes of it.
+
+*the happy cow* becomes *la vache heureuse*. Before it writes a French word, a translator asks the
+English words; each chapter answers by its own kind of attention.
+"""
+
+import torch
+from torch import Tensor
+
+from d2lattn.book.plotting import show_heatmaps
+from d2lattn.positional import sinusoids
+
+ENGLISH = ("the", "happy", "cow")
+FRENCH = ("la", "vache", "heureuse")
+FEATURES = ("article", "noun", "adjective")
+
+KEYS = torch.tensor([[2.0, 0.0, 0.0], [0.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
+"""What each English word is, (K, D)."""
+
+QUERIES = torch.tensor([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
+"""What each French word asks for, (Q, D): its own kind of word, and one more beside."""
+
+LEARNED: dict[str, list[list[float]]] = {
+    "4 learned": [[0.99, 0.00, 0.00], [0.00, 0.01, 0.98], [0.00, 1.00, 0.00]],
+    "4b one way": [[0.32, 0.02, 0.57], [0.02, 0.02, 0.82], [0.00, 0.88, 0.01]],
+    "5 head 1": [[0.10, 0.06, 0.00], [0.02, 0.17, 0.48], [0.00, 0.84, 0.00]],
+    "5 head 2": [[0.03, 0.05, 0.90], [0.00, 0.00, 0.99], [0.00, 0.99, 0.00]],
+    "5 head 3": [[0.99, 0.00, 0.00], [0.00, 0.00, 0.98], [0.00, 0.99, 0.00]],
+    "5 head 4": [[0.97, 0.00, 0.00], [0.00, 0.00, 0.79], [0.00, 0.96, 0.00]],
+    "7 cross": [[0.53, 0.04, 0.27], [0.08, 0.07, 0.82], [0.01, 0.98, 0.00]],
+    "7 self, head 4": [[0.00, 0.00, 0.99], [0.35, 0.22, 0.13], [0.00, 0.00, 0.97]],
+}
+"""What trained models gave, by the label of their row; the chapter that trains one checks it.
+
+In the last row the French words' own English words ask: *the*, *cow* and *happy*.
+"""
+
+
+def by_match() -> Tensor:
+    """Chapter 1: softmax(QKᵀ), the dot product of what is asked for and what is there.
+
+    >>> [round(weight, 3) for weight in by_match()[1].tolist()]
+    [0.016, 0.117, 0.867]
+    """
+    return (QUERIES @ KEYS.T).softmax(dim=-1)  # (Q, D) x (D, K) -> (Q, K)
+
+
+def by_distance(bandwidth: float) -> Tensor:
+    """Chapter 2: a Gaussian of the distance; at bandwidth 1 it is chapter 1's, for equal norms.
+
+    >>> bool(torch.allclose(by_distance(1.0), by_match()))
+    True
+    """
+    distances = torch.cdist(QUERIES, KEYS)  # (Q, D), (K, D) -> (Q, K)
+    return (-(distances**2) / (2 * bandwidth**2)).softmax(dim=-1)
+
+
+def by_wide_match(scaled: bool, width: int = 64) -> Tensor:
+    """Chapter 3: the same vectors, hidden among entries that mean nothing, up to `width`."""
+    generator = torch.Generator().manual_seed(3)
+    noise = torch.randn(2, 3, width - len(FEATURES), generator=generator)
+    queries = torch.cat((QUERIES, noise[0]), dim=1)  # (Q, width)
+    keys = torch.cat((KEYS, noise[1]), dim=1)  # (K, width)
+    scores = queries @ keys.T  # (Q, width) x (width, K) -> (Q, K)
+    return (scores / width**0.5 if scaled else scores).softmax(dim=-1)
+
+
+def by_order(positions: bool) -> Tensor:
+    """Chapter 6: the same keys within *the happy cow and the old dog*, (3, 3) of (3, 7) weights.
+
+    *dog* offers what *cow* offers, *old* what *happy* does. With positions, each word of the two
+    languages has the waves of its own place added, in entries that were empty.
+    """
+    the, happy, cow = KEYS
+    keys = torch.stack((the, happy, cow, torch.zeros(3), the, happy, cow))  # (7, D)
+    scores = QUERIES @ keys.T  # (Q, D) x (D, 7) -> (Q, 7)
+    if positions:
+        waves = sinusoids(len(keys), num_hiddens=16)  # (7, 16)
+        scores = scores + waves[: len(QUERIES)] @ waves.T  # (Q, 16) x (16, 7) -> (Q, 7)
+    return scores.softmax(dim=-1)[:, : len(ENGLISH)]
+
+
+def rows() -> dict[str, Tensor]:
+    """Every chapter's weights, (Q, K), by the label of its row in the strip."""
+    found = {
+        "1 match": by_match(),
+        "2 bandwidth 2": by_distance(2.0),
+        "3 width 64": by_wide_match(scaled=False),
+        "3 scaled": by_wide_match(scaled=True),
+    }
+    found |= {label: torch.tensor(weights) for label, weights in LEARNED.items()}
+    found |= {"6 no order": by_order(False), "6 positions": by_order(True)}
+    return dict(sorted(found.items(), key=lambda row: _chapter(row[0])))  # and in their order
+
+
+def show(upto: int | str) -> None:
+    """Draw the strip: a panel a French word, a row for each chapter so far, a column a key.
+
+    Args:
+        upto: the last chapter whose rows are drawn, such as 4 or "4b".
+
+    Raises:
+        ValueError: there is no row for that chapter yet.
+    """
+    found = rows()
+    labels = [label for label in found if _chapter(label) <= str(upto)]
+    if str(upto) not in map(_chapter, found):
+        raise ValueError(f"upto is {upto}; there are rows for {', '.join(found)}")
+    panels = torch.stack([found[label] for label in labels], dim=1)  # (Q, R, K): one a French word
+    show_heatmaps(
+        panels[None],
+        xlabel="",
+        ylabel="",
+        titles=FRENCH,
+        figsize=(5.2, 1.3 + 0.36 * len(labels)),
+        row_labels=labels,
+        column_labels=ENGLISH,
+        annotate=True,
+    )
+
+
+def _chapter(label: str) -> str:
+    """The chapter that a row belongs to; "4" comes before "4b"."""
+    return label.split()[0]

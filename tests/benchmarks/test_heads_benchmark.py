@@ -1,0 +1,186 @@
+"""The benchmark behind 5.6 and 5.7: its translator is the walk's, and it asks what it says."""
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+import heads
+import nbformat
+import pytest
+import torch
+from torch import nn
+
+import d2lattn as d2l
+from d2lattn.corpus import Vocabulary, load_corpus
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return load_corpus(num_train=300, num_unseen=0, num_long=0)
+
+
+@pytest.fixture
+def translator(corpus):
+    """One that has learned nothing, with four heads."""
+    vocabs = [Vocabulary(getattr(p, side) for p in corpus.train) for side in ("source", "target")]
+    model = heads.build(4, tuple(map(len, vocabs)), seed=0)
+    return heads.Translator(model, *vocabs, d2l.History(), 0.0)
+
+
+def walks_decoder():
+    """HeadsDecoder as the walk writes it."""
+    walk = nbformat.read(ROOT / "chapters" / "05-multi-head.ipynb", as_version=4)
+    names = {"torch": torch, "nn": nn, "d2l": d2l}
+    for cell in walk.cells:
+        if cell.source.startswith(("class WithSource", "class HeadsDecoder")):
+            found = [part for part in ast.parse(cell.source).body if isinstance(part, ast.ClassDef)]
+            exec(compile(ast.Module(found, []), "walk", "exec"), names)
+    return names["HeadsDecoder"]
+
+
+@pytest.mark.parametrize("num_heads", heads.HEADS)
+def test_the_decoder_is_the_walks(num_heads):
+    says = []
+    for decoder in (walks_decoder(), heads.HeadsDecoder):
+        torch.manual_seed(3)
+        made = decoder(20, num_heads)
+        h, last = torch.randn(2, 5, 128), torch.randn(1, 2, 128)
+        state = made.init_state((h, last), torch.tensor([5, 3]))
+        words, state = made(torch.randint(20, (2, 4)), state)  # dropout on: it is part of both
+        one, _ = made.eval()(torch.tensor([[4]]), made.select_state(state, torch.tensor([1])))
+        says.append((words, one))
+    assert all(map(torch.equal, *says))
+
+
+def test_one_head_and_four_start_from_the_same_numbers():
+    one, four = (heads.build(number, (20, 30), seed=1).state_dict() for number in heads.HEADS)
+    assert one.keys() == four.keys()
+    assert all(torch.equal(one[name], four[name]) for name in one)
+    other = heads.build(1, (20, 30), seed=2).state_dict()
+    assert not torch.equal(one["decoder.dense.weight"], other["decoder.dense.weight"])
+
+
+def fixed_looks(monkeypatch, places):
+    """Let every head look where `places` says, for each pair and target word."""
+
+    def attention(_, batch):
+        return [
+            torch.stack(
+                [
+                    nn.functional.one_hot(torch.tensor(where(pair)), len(pair.source)).float()
+                    for where in places
+                ]
+            )
+            for pair in batch.pairs
+        ]
+
+    monkeypatch.setattr(d2l, "teacher_forced_attention", attention)
+
+
+def test_error_rates_are_of_each_head_and_of_their_mean(monkeypatch, corpus, translator):
+    def gold(pair):
+        linked = {target: source for source, target in pair.possible | pair.sure}
+        return [linked.get(target, 0) for target in range(len(pair.target))]
+
+    def wrong(pair):
+        return [(place + 1) % len(pair.source) for place in gold(pair)]
+
+    fixed_looks(monkeypatch, (gold, wrong, gold))
+    rates = heads.error_rates(translator, corpus.test[:50])
+    assert list(rates) == ["head 1", "head 2", "head 3", heads.MEAN]
+    assert rates["head 1"] == rates["head 3"] == rates[heads.MEAN] < 0.15  # gold outvotes
+    assert rates["head 2"] > 0.85
+
+
+def test_looks_are_those_at_the_and_at_the_noun(monkeypatch, corpus, translator):
+    def at(number):
+        def where(pair):
+            asked = {step: places for _, step, *places in heads.articles([pair])}
+            return [asked.get(step, (0, 0))[number] for step in range(len(pair.target))]
+
+        return where
+
+    fixed_looks(monkeypatch, (at(1), at(0)))
+    looks = heads.looks_at_la(translator, corpus.test[:300])
+    assert looks.tolist() == [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("word", "place"), [("la", 0), ("le", 1), ("les", 1), ("sa", 2), ("cette", 2), ("un", None)]
+)
+def test_chances_are_counted_at_every_la(corpus, translator, word, place):
+    dense = translator.model.decoder.dense
+    with torch.no_grad():
+        dense.weight.zero_()
+        dense.bias.zero_()
+        dense.bias[translator.target_vocab.encode([word])] = 100.0
+    pairs = corpus.test[:300]
+    *chances, count = heads.at_every_la(translator, pairs, off=[])
+    assert chances == pytest.approx([float(place == each) for each in range(3)])
+    assert count == sum(pair.target.count("la") for pair in pairs) > 20
+
+
+def test_a_head_that_is_off_is_off(corpus, translator):
+    pairs = corpus.test[:100]
+    attention = translator.model.decoder.heads
+    with torch.no_grad():
+        attention.W_o.weight[:, 32:64] = 0  # what head 2 brings is dropped anyway
+    every, second, third = (heads.at_every_la(translator, pairs, off) for off in ([], [1], [2]))
+    assert second == every
+    assert third != every
+
+
+class Own(nn.Module):
+    """Each state is its word's number, and knows of no other word."""
+
+    def forward(self, source, lens):
+        return source.unsqueeze(-1).float(), torch.zeros(1, 1, 1)
+
+
+class All(Own):
+    """Each state holds the numbers of all words."""
+
+    def forward(self, source, lens):
+        states, last = super().forward(source, lens)
+        return states.sum(dim=1, keepdim=True).expand_as(states), last
+
+
+class Reading(d2l.AttentionDecoder):
+    """Writes *la*, and *le* where a state is another than in the first row, which is untouched."""
+
+    attention_weights = torch.zeros(1, 1)
+
+    def __init__(self, vocab):
+        super().__init__()
+        self.vocab = vocab
+
+    def init_state(self, encoded, lens=None):
+        return encoded[0]
+
+    def forward(self, X, state):
+        turned = (state != state[0]).flatten(1).any(dim=1).long()  # (N,)
+        words = torch.tensor(self.vocab.encode(["la", "le"]))[turned]
+        logits = nn.functional.one_hot(words, len(self.vocab)).float()  # (N, V)
+        return logits[:, None].expand(-1, X.shape[1], -1), state
+
+
+@pytest.mark.parametrize(("encoder", "turned"), [(Own, (False, True)), (All, (True, True))])
+def test_a_state_carries_over_what_it_knows(corpus, translator, encoder, turned):
+    model = d2l.EncoderDecoder(encoder(), Reading(translator.target_vocab))
+    turning = replace(translator, model=model)
+    found = list(heads.articles_turned(turning, corpus.test[:300], heads.WHEN[:1]))
+    assert {(one["article"], one["noun"]) for one in found} == {turned}
+    assert {one["when"] for one in found} == {"at all steps"}
+
+
+@pytest.mark.slow
+def test_its_page_can_be_written(page_of):
+    written = page_of(heads, "--seeds", 0, 1, 2, 3, 4, "--pairs", 64, "--held-out", 60)
+    stored = (ROOT / "reference" / "benchmarks" / "heads.md").read_text(encoding="utf-8")
+    names = [
+        [line.split("|")[1] for line in text.splitlines() if line.startswith("|")]
+        for text in (written, stored)
+    ]
+    assert names[0] == names[1]  # the stored tables have the rows that the script makes

@@ -1,0 +1,71 @@
+"""The Transformer's benchmark: what its stored pages promise, and that they can be written."""
+
+import re
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+import torch
+import transformer
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ROOT / "reference" / "benchmarks"
+
+
+def shape(lines):
+    """The tables' heads and the names of their rows: what does not change from run to run."""
+    return [line.split("|")[1:2] for line in lines if line.startswith("|")]
+
+
+def stored(name):
+    return (PAGES / name).read_text(encoding="utf-8").splitlines()
+
+
+def cells(name, start):
+    """Every row that starts so, cell by cell."""
+    return [line.split("|")[1:-1] for line in stored(name) if line.startswith(f"| {start}")]
+
+
+@pytest.mark.slow
+def test_the_page_of_the_translators_can_be_written():
+    options = {"seeds": [0], "pairs": 200, "held_out": 30, "epochs": 1}
+    options = Namespace(**options, encoder_dropout=0.0, min_freq=1)
+    lines = list(transformer.translators(options))
+    assert shape(lines) == shape(stored("transformer.md"))
+    assert "nan" not in "\n".join(lines)
+
+
+def test_the_transformer_reaches_98_on_every_seed():
+    mean_and_range = cells("transformer.md", "Transformer |")[0][1]
+    assert float(re.search(r"\((.+)–", mean_and_range)[1]) >= 98
+
+
+def test_both_decoders_write_the_same(monkeypatch):
+    sizes = {"num_hiddens": 16, "ffn_num_hiddens": 32, "num_heads": 2, "num_layers": 2}
+    monkeypatch.setattr(transformer, "DECODER", sizes)
+    monkeypatch.setattr(transformer, "STEPS", (2, 4))
+    lines = list(transformer.decoding(Namespace(batch_size=2, rounds=1)))
+    assert "nan" not in "\n".join(lines)
+    for ways in zip(*(way(5) for way in transformer.decoders(batch_size=3)), strict=True):
+        torch.testing.assert_close(*ways, rtol=0, atol=1e-5)
+
+
+def test_decoding_grows_with_length_and_the_cache_pays():
+    page = "transformer-decoding.md"
+    (_, fewest, *_), (_, most, *_) = cells(page, "64 |")[0], cells(page, "512 |")[0]
+    assert float(most) <= 9 * float(fewest)
+    assert float(cells(page, "256 |")[0][-1]) >= 8
+
+
+def test_both_encoders_are_measured(monkeypatch):
+    monkeypatch.setattr(transformer, "ENCODERS", [(2, 6, 16, 32, 2)])
+    lines = list(transformer.encoding(Namespace(seconds=0.01)))
+    assert sum(line.startswith("| 2 × 6 × 16") for line in lines) == 2
+
+
+def test_the_encoder_costs_what_pytorchs_does():
+    measured = [row for row in cells("transformer-encoder.md", "") if row[1].strip() == "no"]
+    assert len(measured) == 3
+    assert all(float(row[-1]) <= 1.05 for row in measured)

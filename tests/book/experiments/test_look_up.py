@@ -1,0 +1,156 @@
+"""The look-up of chapter 3: its task, its scores and its training."""
+
+import functools
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+import d2lattn as d2l
+from d2lattn.book.experiments import look_up
+
+SCORES = (
+    look_up.dot,
+    look_up.scaled_dot,
+    look_up.gaussian,
+    look_up.scaled_gaussian,
+    look_up.additive,
+    look_up.additive_with_bias,
+)
+
+
+@pytest.fixture
+def projected():
+    """q (S, B, Q, D), k (S, B, K, D), w_v and a bias (S, D)."""
+    generator = torch.Generator().manual_seed(0)
+    shapes = ((2, 3, 4, 6), (2, 3, 5, 6), (2, 6), (2, 6))
+    return [torch.randn(shape, generator=generator) for shape in shapes]
+
+
+def test_each_score_is_its_formula(projected):
+    q, k, w_v, bias = (tensor[1] for tensor in projected)  # the second network
+    w, b = w_v, bias
+    formulas = (
+        lambda x, y: x @ y,
+        lambda x, y: x @ y / math.sqrt(6),
+        lambda x, y: x @ y - y @ y / 2,
+        lambda x, y: (x @ y - y @ y / 2) / math.sqrt(6),
+        lambda x, y: w @ torch.tanh(x + y),
+        lambda x, y: w @ torch.tanh(x + y + b),
+    )
+    for score, formula in zip(SCORES, formulas, strict=True):
+        found = score(*projected)
+        assert found.shape == (2, 3, 4, 5)
+        wanted = formula(q[2, 3], k[2, 1])
+        assert found[1, 2, 3, 1] == pytest.approx(wanted.item(), abs=1e-5), score.__name__
+
+
+def test_the_gaussian_scores_give_the_weights_of_distances(projected):
+    q, k, w_v, bias = projected
+    halves = -torch.cdist(q, k).square() / 2
+    for score, divisor in ((look_up.gaussian, 1), (look_up.scaled_gaussian, math.sqrt(6))):
+        found = score(q, k, w_v, bias).softmax(-1)
+        assert torch.allclose(found, (halves / divisor).softmax(-1), atol=1e-5)
+
+
+def test_the_additive_score_is_odd_and_the_bias_breaks_that(projected):
+    q, k, w_v, bias = projected
+    mirrored = look_up.additive(-q, -k, w_v, bias)
+    assert torch.allclose(mirrored, -look_up.additive(q, k, w_v, bias), atol=1e-5)
+    mirrored = look_up.additive_with_bias(-q, -k, w_v, bias)
+    assert not torch.allclose(mirrored, -look_up.additive_with_bias(q, k, w_v, bias), atol=0.1)
+
+
+def test_attend_agrees_with_the_package():
+    generator = torch.Generator().manual_seed(1)
+    queries, keys = (
+        torch.randn(1, 2, 3, 4, generator=generator),
+        torch.randn(1, 2, 5, 4, generator=generator),
+    )
+    values = torch.randn(1, 2, 5, generator=generator)
+    parameters = look_up.start(1, 4, 7)
+    allowed = torch.arange(5) < 3
+    answers, weights = look_up.attend(
+        look_up.scaled_dot, parameters, queries, keys, values, allowed
+    )
+    attention = d2l.DotProductAttention(dropout=0)
+    wanted = attention(
+        queries[0] @ parameters.W_q[0],
+        keys[0] @ parameters.W_k[0],
+        F.pad(values[0].unsqueeze(-1), (0, 6)),
+        torch.tensor([3, 3]),
+    )
+    assert torch.allclose(answers[0], wanted[..., 0], atol=1e-6)
+    assert torch.allclose(weights[0], attention.attention_weights, atol=1e-6)
+
+
+def test_a_query_is_near_its_own_key_in_the_other_language():
+    examples = look_up.unseen("validation")
+    language = torch.randn(16, 16, generator=torch.Generator().manual_seed(9))
+    turn = torch.linalg.qr(language).Q
+    distances = torch.cdist(examples.queries, examples.keys @ turn)
+    assert (distances.argmin(dim=-1) == 0).float().mean() > 0.99
+    assert torch.equal(examples.answers, examples.values[:, :, :1])
+
+
+def test_rates_are_chosen_and_reported_on_different_examples():
+    validation, test = look_up.unseen("validation"), look_up.unseen("test")
+    assert not torch.equal(validation.keys, test.keys)
+    # the search begins at 1e-4
+    rates = (0.01, 1e-3, 1e-4, 1e-5, 1e-6)
+    run = look_up.best(look_up.scaled_dot, 32, rates, num_steps=40)
+    assert run.rate == 0.01
+    assert run.test.shape == (3, 5)
+    assert run.validation.shape == (5,)
+    answers, _ = look_up.attend(look_up.scaled_dot, run.parameters, *test[:3])
+    assert look_up.error(answers, test.answers).mean() < run.test[0].mean() / 2
+
+
+def test_errors_are_those_of_all_examples():
+    run = look_up.learn(look_up.scaled_dot, 16, 0.01, num_steps=20)
+    for purpose, found in (("validation", run.validation), ("test", run.test[-1])):
+        *seen, wanted = look_up.unseen(purpose)
+        with torch.no_grad():
+            said, _ = look_up.attend(look_up.scaled_dot, run.parameters, *seen)
+        assert said.shape == (5, 1000, 1)
+        torch.testing.assert_close(found, look_up.error(said, wanted))
+
+
+def test_the_start_keeps_the_variance_of_entries():
+    parameters = look_up.start(5, 16, 256)
+    projected = look_up.unseen("test").keys @ parameters.W_k.detach().unsqueeze(1)
+    assert projected.var().item() == pytest.approx(1, abs=0.05)
+
+
+def test_what_is_learned_is_kept_and_a_score_of_one_s_own_is_not(tmp_path, monkeypatch):
+    monkeypatch.setenv("D2LATTN_CACHE", str(tmp_path))
+    trained = []
+    learn = look_up._learn
+
+    def counted(*choice):
+        trained.append(choice)
+        return learn(*choice)
+
+    monkeypatch.setattr(look_up, "_learn", counted)
+    first, second = (look_up.learn(look_up.dot, 8, 0.01, 4, 2) for _ in range(2))
+    assert len(trained) == 1
+    assert torch.equal(first.validation, second.validation)
+    assert torch.equal(first.test, second.test)
+    assert first.rate == second.rate
+    for ours, theirs in zip(first.parameters, second.parameters, strict=True):
+        assert torch.equal(ours, theirs)
+    look_up.learn(look_up.dot, 8, 0.02, 4, 2)
+    look_up.learn(look_up.dot, 8, 0.01, 4, 4)
+    assert len(trained) == 3
+
+    @functools.wraps(look_up.dot)
+    def mine(*parts):
+        return -look_up.dot(*parts)
+
+    for _ in range(2):
+        look_up.learn(mine, 8, 0.01, 4, 2)
+    assert len(trained) == 5
+    monkeypatch.setattr(look_up, "NUM_KEYS", 4)
+    look_up.learn(look_up.dot, 8, 0.01, 4, 2)
+    assert len(trained) == 6

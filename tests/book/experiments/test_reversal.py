@@ -1,0 +1,124 @@
+"""Words written backwards: the task, its measures, and what a forgotten mask does."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from d2lattn import transformer
+from d2lattn.book.experiments import reversal
+
+
+@pytest.fixture
+def decoder():
+    torch.manual_seed(0)
+    return transformer.TransformerDecoder(10, 8, 12, 2, 2, cross_attention=False)
+
+
+class Mirror(transformer.TransformerDecoder):
+    """Knows the answer, because it is handed the batch: every head looks at the letter it writes.
+
+    After a word whose first letter is `slip` it writes "." at once.
+    """
+
+    def __init__(self, slip=None):
+        super().__init__(10, 4, 4, 2, 3, cross_attention=False)
+        self.slip = slip
+
+    def forward(self, X, state):
+        self.seen = X if state.position == 0 else torch.cat((self.seen, X), dim=1)
+        arrow = (self.seen[0] == reversal.ARROW).nonzero()[0, 0].item()
+        truth = reversal.complete(self.seen[:, :arrow])
+        answers = truth[:, state.position + 1 : self.seen.shape[1] + 1]
+        scores = 50 * F.one_hot(answers, 10).float()
+        if self.slip is not None:
+            scores[self.seen[:, 0] == self.slip, :, reversal.STOP] = 99
+        return scores, state._replace(position=self.seen.shape[1])
+
+    @property
+    def self_attention_weights(self):
+        length = self.seen.shape[1] // 2
+        weights = torch.zeros(len(self.seen), 3, 2, 2 * length + 1, 2 * length + 1)
+        for written in range(length):
+            weights[:, 1, 0, length + written, length - 1 - written] = 0.75
+        return weights
+
+
+def test_a_word_is_followed_by_its_letters_from_last_to_first():
+    assert reversal.encode(["cafe", "bead"]).tolist() == [
+        [2, 0, 5, 4, 8, 4, 5, 0, 2, 9],
+        [1, 4, 0, 3, 8, 3, 0, 4, 1, 9],
+    ]
+    assert [reversal.TOKENS[token] for token in (0, 7, 8, 9)] == ["a", "h", ">", "."]
+
+
+@pytest.mark.parametrize("words", [["zoo"], ["bad", ""], ["Bad"], []])
+def test_a_word_of_other_letters_is_named(words, decoder):
+    with pytest.raises(ValueError, match=r"^words.* needs"):
+        reversal.encode(words)
+    if words:
+        with pytest.raises(ValueError, match=r"^words.* needs"):
+            reversal.reverse(decoder, words[-1])
+
+
+def test_words_are_drawn_from_all_letters_and_by_the_generator_alone():
+    draw = lambda seed: reversal.draw(200, 5, torch.Generator().manual_seed(seed))  # noqa: E731
+    words = draw(1)
+    assert words.shape == (200, 12)
+    assert torch.equal(words, reversal.complete(words[:, :5]))
+    assert words[:, :5].unique().tolist() == list(range(8))
+    assert torch.equal(words, draw(1))
+    assert not torch.equal(words, draw(2))
+
+
+def test_an_epoch_has_words_of_every_length():
+    epoch = list(reversal.batches(torch.Generator().manual_seed(0)))
+    assert len(epoch) == 150
+    assert {len(batch) for batch in epoch} == {64}
+    assert {batch.shape[1] // 2 - 1 for batch in epoch} == set(reversal.LENGTHS)
+
+
+def test_the_loss_is_that_of_what_comes_after_the_arrow(decoder):
+    batch = reversal.encode(["cafe", "bead"])
+    loss, count = reversal.reversal_loss(decoder, batch)
+    logits, _ = decoder(batch[:, :-1], decoder.init_state())
+    chances = logits.log_softmax(-1)
+    wanted = [-chances[i, t, batch[i, t + 1]] for i in range(2) for t in range(4, 9)]
+    assert count == 10
+    assert loss.item() == pytest.approx(sum(wanted).item() / 10, rel=1e-5)
+    # The right answer costs nothing, whatever is said before it is asked for.
+    assert reversal.reversal_loss(Mirror(), batch)[0].item() == pytest.approx(0, abs=1e-6)
+
+
+def test_writing_takes_the_likeliest_token_step_by_step(decoder):
+    letters = reversal.encode(["cafe", "bead"])[:, :4]
+    written = reversal.write(decoder, letters)
+    seen = torch.cat((letters, torch.full((2, 1), reversal.ARROW)), dim=1)
+    for _ in range(5):
+        logits, _ = decoder(seen, decoder.init_state())
+        seen = torch.cat((seen, logits[:, -1:].argmax(-1)), dim=1)
+    assert torch.equal(written, seen[:, 5:])
+    assert decoder.training, "the mode is put back"
+
+
+def test_whole_words_count():
+    assert reversal.accuracy(Mirror(), 4) == 1
+    # One letter in eight begins a word that is written wrongly.
+    assert 0.8 < reversal.accuracy(Mirror(slip=3), 4) < 0.95
+    assert reversal.reverse(Mirror(), "cafe") == "efac"
+    assert reversal.reverse(Mirror(slip=2), "cafe") == ""
+
+
+def test_the_weight_on_the_letter_that_is_written_next():
+    found = reversal.mirror(Mirror(), 5)
+    assert found.tolist() == [[0, 0], [0.75, 0], [0, 0]]
+
+
+def test_a_forgotten_mask_is_found_again(decoder):
+    batch = reversal.encode(["bad"])
+    weights = lambda: (  # noqa: E731
+        decoder(batch, decoder.init_state()) and decoder.self_attention_weights
+    )
+    later = torch.ones(8, 8).triu(1).bool()
+    with reversal.without_causal_mask():
+        assert (weights()[..., later] > 0).all()
+    assert (weights()[..., later] == 0).all()

@@ -1,0 +1,252 @@
+"""Helpers to put explorables on a page and to read what it shows."""
+
+import json
+from collections.abc import Callable
+
+import torch
+
+from d2lattn import TransformerDecoder
+from d2lattn.book.explorables import (
+    AlignmentJudge,
+    CueMixer,
+    Explorable,
+    Forge,
+    HeadAblation,
+    NadarayaWatsonBench,
+    PermuteAndEncode,
+    SaturationLab,
+    Storyboard,
+    TransformerTour,
+    TransformerXray,
+)
+
+# Two sentences, with weights that are not all right.
+SENTENCES = [
+    {
+        "source": ["the", "red", "cat", "does", "not", "sleep"],
+        "target": ["le", "chat", "rouge", "ne", "dort", "pas"],
+        "weights": [
+            [0.9, 0.02, 0.08, 0, 0, 0],
+            [0.05, 0.15, 0.8, 0, 0, 0],
+            [0, 0.7, 0.3, 0, 0, 0],
+            [0, 0, 0, 0.6, 0.4, 0],
+            [0, 0, 0, 0.05, 0.05, 0.9],
+            [0, 0, 0, 0.15, 0.55, 0.3],
+        ],
+        "sure": [(0, 0), (1, 2), (2, 1), (4, 5), (5, 4)],
+        "possible": [(0, 0), (1, 2), (2, 1), (3, 3), (4, 3), (3, 5), (4, 5), (5, 4)],
+    },
+    {
+        "source": ["she", "sings"],
+        "target": ["elle", "chante", "."],
+        "weights": [[0.75, 0.25], [0.125, 0.875], [0.5, 0.5]],
+        "sure": [(0, 0), (1, 1)],
+        "possible": [(0, 0), (1, 1)],
+    },
+]
+
+# A sentence for the storyboard: four source tokens, three target tokens, states of two numbers.
+STEPS = {
+    "values": [[0.5, -0.25], [-0.75, 0.5], [0.25, 1], [0, -1]],
+    "states": [[0, 0], [0.5, -0.5], [-0.25, 0.75], [1, -1]],
+    "scores": [[2, 0, -1, -3], [0.5, 0, 3, -2], [-1, -2, 0, 4]],
+    "embeddings": [[0.1, -0.1, 0.3], [0.25, 0.5, -0.5], [-1.5, 0, 0.75]],
+    "probabilities": [[0, 0.05, 0.9, 0.05], [0, 0.25, 0, 0.75], [0.5, 0.125, 0.25, 0.125]],
+}
+
+
+def story(**state) -> Storyboard:
+    source, target = ["the", "happy", "cow", "<eos>"], ["la", "vache", "<eos>"]
+    return Storyboard(source, target, STEPS, ["<eos>", "le", "la", "vache"], **state)
+
+
+def forge(**state) -> Forge:
+    """Two translators of the same sentences: one reads as they say, the other one word too late."""
+    later = [
+        [[*row[-1:], *row[:-1]] if t < 2 else row for t, row in enumerate(one["weights"])]
+        for one in SENTENCES
+    ]
+    sentences = [one | {"agreement": [(len(one["source"]) - 1, 0)]} for one in SENTENCES]
+    own = [one["weights"] for one in SENTENCES]
+    changes = [[[x > 0.5 for x in row] for row in rows] for rows in (own[0], later[1])]
+    translations = [" ".join(one["target"]) for one in SENTENCES]
+    both = {"translations": translations, "changes": changes}
+    translators = {
+        "forwards": {**both, "bleu": 95.8, "weights": later},
+        "both ways": {**both, "bleu": 96.8, "weights": own},
+    }
+    return Forge(sentences, translators, [0, 1], **({"drawn": 1} | state))
+
+
+def sizes(figure: Explorable) -> tuple[int, int]:
+    """Bytes of what draws the figure, and of what trained models did with its sentences."""
+    trained = ("data", "sentences", "examples", "losses", "network")
+    names = [name for name in trained if figure.has_trait(name)]
+    data = len(json.dumps(figure.get_state(names), separators=(",", ":"))) if names else 0
+    return len(figure.to_html().encode()) - data, data
+
+
+def most_data(figure: Explorable) -> int:
+    """How many bytes that may be: where a whole network stands in the page, its 20,000 weights."""
+    return (110 if figure.has_trait("network") else 15) * 1024
+
+
+def bench(**state) -> HeadAblation:
+    """Four heads: the first two do the same work, the third is sharp and idle, the fourth blurred.
+
+    Without both of the first two the loss rises by 0.6, without the fourth by 0.25.
+    """
+    keys = ["the", "happy", "cow", "<eos>"]
+    one_place = [[float(k == place) for k in range(4)] for place in (0, 2, 2)]
+    next_place = [[float(k == place) for k in range(4)] for place in (1, 2, 3)]
+    heads = [one_place, [[0.7 * x + 0.075 for x in row] for row in one_place], next_place]
+    heads.append([[0.25] * 4] * 3)
+    first = {
+        "name": "the happy cow",
+        "queries": ["la", "vache", "heureuse"],
+        "keys": keys,
+        "weights": heads,
+        "lengths": [[2, 1, 2.5, 0.5], [1.5, 1, 2, 1], [0.01, 0.02, 0.01, 0.01], [1, 1.5, 1, 0.5]],
+    }
+    second = {
+        **first,
+        "name": "cow",
+        "queries": ["vache"],
+        "keys": ["cow", "<eos>"],
+        "weights": [[[0.9, 0.1]], [[0.75, 0.25]], [[0, 1]], [[0.5, 0.5]]],
+        "lengths": [row[2:] for row in first["lengths"]],
+    }
+    losses = [
+        0.1 + 0.6 * (s & 3 == 0) + 0.25 * (s & 8 == 0) + 0.002 * (s & 4 == 0) for s in range(16)
+    ]
+    zero_and_mean = {"zero": losses, "mean": [0.05 + 0.5 * loss for loss in losses]}
+    return HeadAblation([first, second], zero_and_mean, "error", **state)
+
+
+def tour(**state) -> TransformerTour:
+    """Seven source tokens and eight target tokens, so that no shape is mistaken for another."""
+    source = ["the", "happy", "cow", "saw", "her", ".", "<eos>"]
+    target = ["la", "vache", "heureuse", "l'", "a", "vue", ".", "<eos>"]
+    return TransformerTour(source, target, **state)
+
+
+def tiny_decoder() -> TransformerDecoder:
+    """Chapter 7's sizes, with no training: it writes nonsense, and looks at all letters alike."""
+    torch.manual_seed(0)
+    return TransformerDecoder(10, 24, 48, 2, 2, cross_attention=False)
+
+
+def xray(**state) -> TransformerXray:
+    return TransformerXray(tiny_decoder(), **({"word": "facade"} | state))
+
+
+# One of each, as it starts. A new explorable is tested by adding it here.
+EXAMPLES: dict[str, Callable[[], Explorable]] = {
+    "CueMixer": CueMixer,
+    "NadarayaWatsonBench": NadarayaWatsonBench,
+    "SaturationLab": SaturationLab,
+    "AlignmentJudge": lambda: AlignmentJudge(SENTENCES),
+    "Storyboard": story,
+    "Forge": lambda: forge(drawn=0),
+    "HeadAblation": bench,
+    "PermuteAndEncode": PermuteAndEncode,
+    "TransformerTour": tour,
+    "TransformerXray": xray,
+}
+
+# What the book's theme gives to a page, light and dark.
+THEMES = {
+    "light": ("#ffffff", "#222832", "#48566b"),
+    "dark": ("#14181e", "#ced6dd", "#9ca4af"),
+}
+
+# Words that run, that turn the line round, that are cut in pieces, or that are too long.
+HOSTILE = [
+    "<img src=x onerror=\"document.title='run'\">",
+    "</script><script>document.title='run'</script>",
+    "${document.title='run'}`);document.title='run';//",
+    "مرحبا بالعالم \u202e txet",
+    "👩🏽‍🚀🇫🇷" * 3,
+    "long " * 2000,
+]
+
+
+def assert_words_are_text(page) -> None:
+    """Nothing ran, nothing became an element, and the page is no wider than its window."""
+    assert page.title() == "Page"
+    assert page.locator("img").count() == 0
+    assert page.locator("main script").count() == 1
+    over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(over) <= 0
+
+
+def document(*bodies: str, theme: str = "light") -> str:
+    """A page in the book's colours around the given outputs."""
+    paper, ink, muted = THEMES[theme]
+    outputs = "".join(f'<div class="output text_html">{body}</div>' for body in bodies)
+    return (
+        f'<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><title>Page</title>'
+        f"<style>:root {{ --pst-color-background: {paper}; --pst-color-text-base: {ink};"
+        f" --pst-color-text-muted: {muted}; }}"
+        f" body {{ background: {paper}; color: {ink}; margin: 8px; }}"
+        "</style></head><body><main><h1>Page</h1>"
+        f"<h2>Part</h2>{outputs}</main></body></html>"
+    )
+
+
+def frame(page) -> None:
+    """Wait until the next frames are drawn."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def shown(page, name: str, nth: int = 0) -> float:
+    """The number on the page under this name, with all its digits."""
+    text = page.locator(f"[data-name='{name}']").nth(nth).get_attribute("value")
+    return float(text.replace("Infinity", "inf").replace("NaN", "nan"))
+
+
+# Looks through colours with alpha down to what is painted, and gives their contrast.
+CONTRAST = """(pair) => {
+  const light = (colour) => {
+    const context = document.createElement('canvas').getContext('2d');
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    const part = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map(part);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const [low, high] = pair.map(light).sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}"""
+
+
+def contrast(page, one: str, other: str) -> float:
+    """The contrast of two CSS colours."""
+    return page.evaluate(CONTRAST, [one, other])
+
+
+def live(page, explorable: Explorable) -> None:
+    """Start an explorable as anywidget does, on a model that notes in ``sent`` what Python gets."""
+    start = """async ([code, state]) => {
+      const { default: explorable } = await import(URL.createObjectURL(
+        new Blob([code], { type: 'text/javascript' })));
+      const [heard, changed] = [{}, {}];
+      globalThis.sent = {};
+      const model = {
+        get: (name) => state[name],
+        set(name, value) {
+          state[name] = changed[name] = value;
+          (heard[`change:${name}`] ?? []).forEach((listener) => listener());
+        },
+        save_changes: () => Object.assign(sent, changed),
+        on: (event, listener) => (heard[event] ??= []).push(listener),
+        off: (event, listener) => (heard[event] = heard[event].filter((f) => f !== listener)),
+      };
+      const el = document.createElement('div');
+      document.querySelector('main').append(el);
+      globalThis.stop = explorable.render({ model, el });
+      globalThis.model = model;
+    }"""
+    page.evaluate(start, [explorable._esm, explorable.get_state(explorable.state_names())])
+    frame(page)

@@ -1,0 +1,361 @@
+"""Explorables as a reader without a kernel meets them: in a page, by mouse and by keyboard."""
+
+import re
+
+import pytest
+import torch
+from axe_playwright_python.sync_playwright import Axe
+from explorable_pages import EXAMPLES, HOSTILE, assert_words_are_text, frame, shown
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from d2lattn.analysis.metrics import attention_entropy
+from d2lattn.book.explorables import CueMixer, NadarayaWatsonBench
+from d2lattn.kernel_regression import KERNELS, leave_one_out_error, nadaraya_watson
+
+pytestmark = pytest.mark.browser
+
+few = settings(
+    deadline=None,
+    max_examples=15,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+# The scheme decides what loads, width and theme how it looks: no need to meet each with each.
+@pytest.mark.parametrize(
+    ("scheme", "theme", "width"), [("file", "light", 1280), ("http", "dark", 360)]
+)
+def test_renders_without_network(visit, example, scheme, theme, width):
+    page = visit(example().to_html(), theme=theme, width=width, scheme=scheme)
+    assert page.locator(".d2lx-title").count() == 1
+    assert page.locator(".d2lx data").first.inner_text()
+    sideways = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(sideways) <= 0
+    controls = page.locator(".d2lx :is(input, select, button):visible")
+    sides = controls.evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect()).map(box => [box.left, box.right])"
+    )
+    assert sides
+    assert all(0 <= left <= right <= width for left, right in sides)
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
+def test_axe_finds_nothing_in_any_view(visit, theme, width):
+    # Under a heading of the second level, as on the pages of the book.
+    page = visit(*(example().to_html() for example in EXAMPLES.values()), theme=theme, width=width)
+
+    def clean(what):
+        frame(page)
+        results = Axe().run(page)
+        assert results.violations_count == 0, f"{what}: {results.generate_report()}"
+
+    clean("at the start")
+    predict = page.get_by_role("button", name="Predict first", disabled=False)
+    while predict.count():
+        predict.first.click()
+        frame(page)  # its name changes, and the next one is the first
+    clean("while the reader predicts")
+    for guess in page.locator(".d2lx-guess input:visible").all():
+        guess.press("ArrowRight")
+    for stage in page.get_by_role("application", name=re.compile("Enter marks one")).all():
+        stage.press("Enter")
+    frame(page)
+    for reveal in page.get_by_role("button", name="Reveal").all()[::-1]:
+        reveal.click()
+    clean("after the guess")
+    for choose in page.get_by_label(re.compile("View|Read links by")).all():
+        choose.select_option(index=1)
+    clean("in the second view")
+
+
+def test_says_something_without_scripts(visit, example):
+    page = visit(example().to_html(), scripts=False)
+    assert "Interactive figure" in page.inner_text("main")
+    assert page.locator("table tr").count() > 1
+
+
+def test_keyboard_reaches_and_moves_everything(visit, example):
+    page = visit(example().to_html())
+    wanted = page.evaluate(
+        """() => {
+          const all = '.d2lx :is(input, select, button, [tabindex="0"])';
+          const there = [...document.querySelectorAll(all)].filter((e) => e.checkVisibility());
+          there.forEach((e, i) => (e.dataset.stop = i));
+          return there.length;
+        }"""
+    )
+    assert wanted > 5
+    reached = set()
+    for _ in range(wanted + 2):
+        page.keyboard.press("Tab")
+        stop = page.evaluate("document.activeElement.dataset.stop ?? null")
+        if stop is None or stop in reached:
+            continue
+        reached.add(stop)
+        before = _state(page)
+        # Without this JupyterLab would use the key itself.
+        assert page.evaluate("document.activeElement.dataset.lmSuppressShortcuts") == "true"
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", f"stop {stop} does not show that it has the focus"
+        if page.evaluate("document.activeElement.matches('input, [role=slider], .d2lx-stage')"):
+            for key in ("ArrowRight", "ArrowLeft", "ArrowLeft", " "):
+                page.keyboard.press(key)
+                frame(page)
+                if _state(page) != before:
+                    break
+            else:
+                pytest.fail(f"arrow keys and space move nothing at stop {stop}")
+        elif page.evaluate("document.activeElement.matches('select')"):
+            page.keyboard.press("ArrowDown")
+            frame(page)
+            assert _state(page) != before
+            page.keyboard.press("ArrowUp")
+            frame(page)
+    assert len(reached) == wanted
+
+
+def _state(page) -> str:
+    """Everything that is shown: words, numbers, and where sliders stand."""
+    return page.evaluate(
+        """() => document.querySelector('.d2lx').innerText + [...document.querySelectorAll(
+          'input, [role=slider], data')].map((e) => e.value ?? e.getAttribute('aria-valuetext'))"""
+    )
+
+
+def test_sliders_say_what_they_are_and_where(visit, example):
+    page = visit(example().to_html())
+    for control in page.locator("input[type=range]").all():
+        assert control.get_attribute("aria-valuetext")
+        assert control.evaluate("e => e.labels[0].innerText || e.labels[0].textContent")
+
+
+def test_heatmap_speaks_its_cell(visit):
+    page = visit(CueMixer(strength=2).to_html())
+    stage = page.get_by_role("application")
+    stage.focus()
+    for key in ["ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowDown"]:
+        stage.press(key)
+    # To drink: strength 2 on coffee alone, whose salience is 2.
+    weight = torch.softmax(torch.tensor([0.0, 0, 4, 0, 0]), 0)[2]
+    said = page.locator(".d2lx-cell").inner_text()
+    assert said.replace("\u2068", "").replace("\u2069", "") == (
+        f"query to drink, item coffee: {weight:.3f}"
+    )
+
+
+def test_predict_hides_then_judges_and_reset_restores(visit):
+    page = visit(CueMixer().to_html())
+    before = shown(page, "pooled")
+    page.get_by_role("button", name="Predict first").click()
+    assert not page.locator("[data-name='pooled']").is_visible()
+    page.get_by_role("slider", name="How strongly").press("End")
+    guess = page.get_by_role("slider", name="Your guess")
+    assert guess.get_attribute("aria-valuetext") == "no guess yet"
+    guess.press("Home")
+    frame(page)
+    page.get_by_role("button", name="Reveal").click()
+    assert page.locator("[data-name='pooled']").is_visible()
+    # The coffee stands out most: its share of the look is asked.
+    truth = shown(page, "bar-2")
+    verdict = page.locator(".d2lx-verdict").inner_text()
+    assert verdict == f"You said 0.00; it is {truth:.2f}: {truth:.2f} apart."
+    page.get_by_role("button", name="Reset").click()
+    frame(page)
+    assert page.locator(".d2lx-verdict").inner_text() == ""
+    assert shown(page, "pooled") == before
+
+
+def test_mixer_shows_matches_and_splits_scores(visit):
+    mixer = CueMixer(strength=2, ask=2, salience=[1, 0, 2, 0, 0])
+    page = visit(mixer.to_html())
+    matches = [row[2] for row in mixer.matches]
+    said = page.locator(".d2lx-thing > span").all_inner_texts()
+    assert said == [f"q·k = {match:.2f}" for match in matches]
+    widths = "es => es.map((e) => parseFloat(e.style.width))"
+    by_query = page.locator(".d2lx-mix .d2lx-by-query").evaluate_all(widths)
+    by_salience = page.locator(".d2lx-mix .d2lx-by-salience").evaluate_all(widths)
+    # The longest score that can be: strength 8, match 1, salience 4.
+    assert by_query == pytest.approx([100 * 2 * match / 12 for match in matches], abs=1e-3)
+    assert by_salience == pytest.approx([100 * s / 12 for s in mixer.salience], abs=1e-3)
+
+
+def test_presets_go_from_uniform_to_selective(visit):
+    page = visit(CueMixer().to_html())
+    entropies = []
+    for name in ["No cues", "Salience only", "Query speaks"]:
+        page.get_by_role("button", name=name).click()
+        frame(page)
+        entropies.append(shown(page, "entropy"))
+    assert entropies[0] == pytest.approx(torch.log(torch.tensor(5.0)).item())
+    assert entropies[0] > entropies[1] > entropies[2]
+
+
+def test_two_on_a_page_do_not_disturb_each_other(visit, example):
+    page = visit(example().to_html(), example().to_html())
+    texts = [one.inner_text() for one in page.locator(".d2lx > .d2lx").all()]
+    assert texts[0] == texts[1]
+    sliders = page.locator(".d2lx > .d2lx").nth(1).locator("input:visible").all()
+    for slider in sliders:
+        slider.press(" " if slider.get_attribute("type") == "checkbox" else "End")
+    frame(page)
+    after = [one.inner_text() for one in page.locator(".d2lx > .d2lx").all()]
+    assert after[0] == texts[0]
+    assert after[1] != texts[1]
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_hostile_labels_are_text(visit):
+    n = len(HOSTILE)
+    mixer = CueMixer(
+        items=HOSTILE,
+        asks=HOSTILE[:3],
+        matches=[[1, 0, 0.5]] * n,
+        values=range(n),
+        salience=[0] * n,
+    )
+    for width in (1280, 360):
+        page = visit(mixer.to_html(), width=width)
+        page.get_by_role("application").press("ArrowDown")
+        assert_words_are_text(page)
+        names = page.locator(".d2lx-name").all_inner_texts()
+        assert names[0].startswith("<img src=x onerror")
+        assert names[1].startswith("</script><script>")
+        assert names[2].startswith("${document.title=")
+        assert "👩🏽‍🚀" in names[4]
+        assert max(map(len, names)) < 60
+        page.close()
+    page = visit(mixer.to_html(), scripts=False)
+    assert page.locator("img").count() == 0
+
+
+number = st.floats(-20, 20).map(lambda x: round(x, 4))
+
+
+@given(
+    st.lists(st.tuples(number, number), min_size=2, max_size=20),
+    number,
+    st.floats(0.02, 20),
+    st.sampled_from(sorted(KERNELS)),
+)
+@few
+def test_bench_shows_pytorchs_numbers(visit, points, query, bandwidth, kernel):
+    keys, values = torch.tensor(points, dtype=torch.float64).T
+    bench = NadarayaWatsonBench(keys, values, query=query, bandwidth=bandwidth, kernel=kernel)
+    page = visit(bench.to_html(), again=True)
+    function = KERNELS[kernel]
+    prediction, weights = nadaraya_watson(
+        torch.tensor([query], dtype=torch.float64), keys, values, bandwidth, function
+    )
+    close = lambda x: pytest.approx(x.item(), rel=1e-6, abs=1e-6, nan_ok=True)  # noqa: E731
+    assert shown(page, "prediction") == close(prediction)
+    assert shown(page, "entropy") == close(attention_entropy(weights)[0])
+    assert shown(page, "loo") == close(leave_one_out_error(keys, values, bandwidth, function))
+    cells = page.locator("rect[data-value]").evaluate_all("es => es.map(e => +e.dataset.value)")
+    order = sorted(range(len(keys)), key=lambda i: points[i][0])
+    wanted = weights[0][torch.tensor(order)]
+    torch.testing.assert_close(torch.tensor(cells).double(), wanted, rtol=1e-6, atol=1e-6)
+    printed = page.locator("[data-name='prediction']").inner_text().replace("−", "-")
+    if prediction.isfinite():
+        assert float(printed) == pytest.approx(prediction.item(), abs=5.1e-4)
+    else:
+        assert printed == "none"
+
+
+def test_bench_of_points_in_one_place(visit):
+    page = visit(NadarayaWatsonBench([0, 0], [0, 0], query=0).to_html())
+    assert shown(page, "prediction") == 0
+
+
+@given(st.floats(0, 8), st.lists(st.floats(0, 4), min_size=5, max_size=5), st.integers(0, 2))
+@few
+def test_mixer_shows_pytorchs_numbers(visit, strength, salience, ask):
+    mixer = CueMixer(strength=strength, salience=salience, ask=ask)
+    page = visit(mixer.to_html(), again=True)
+    matches = torch.tensor(mixer.matches, dtype=torch.float64)  # (n, m)
+    every = torch.softmax(strength * matches.T + torch.tensor(salience).double(), -1)  # (m, n)
+    weights = every[ask]
+    for i, weight in enumerate(weights):
+        assert shown(page, f"bar-{i}") == pytest.approx(weight.item(), rel=1e-6, abs=1e-9)
+    values = torch.tensor(mixer.values, dtype=torch.float64)
+    assert shown(page, "pooled") == pytest.approx((weights @ values).item(), rel=1e-6)
+    assert shown(page, "entropy") == pytest.approx(attention_entropy(weights).item(), abs=1e-6)
+    cells = page.locator("rect[data-value]").evaluate_all("es => es.map(e => +e.dataset.value)")
+    torch.testing.assert_close(torch.tensor(cells).double(), every.flatten(), rtol=1e-6, atol=1e-9)
+
+
+def test_norms_agree_until_they_are_broken(visit):
+    page = visit(NadarayaWatsonBench(view="norms").to_html())
+    assert shown(page, "gap") < 1e-12
+    page.get_by_role("slider", name="Length of every second key").press("End")
+    frame(page)
+    gap = shown(page, "gap")
+
+    bench = NadarayaWatsonBench()
+    xs = torch.tensor(bench.xs, dtype=torch.float64)
+    middle, span = (xs.min() + xs.max()) / 2, xs.max() - xs.min()
+    angle = lambda x: 2.6 * (x - middle) / span  # noqa: E731
+    lengths = torch.tensor([1.0, 2.0], dtype=torch.float64).repeat(6)
+    keys = torch.stack([angle(xs).cos(), angle(xs).sin()], -1) * lengths[:, None]  # (K, 2)
+    turn = angle(torch.tensor(bench.query, dtype=torch.float64))
+    q = torch.stack([turn.cos(), turn.sin()])  # (2,)
+    by_distance = torch.softmax(-((q - keys) ** 2).sum(-1) / (2 * bench.bandwidth**2), 0)
+    by_product = torch.softmax(keys @ q / bench.bandwidth**2, 0)
+    assert gap == pytest.approx((by_distance - by_product).abs().max().item(), rel=1e-6)
+    assert gap > 0.1
+
+
+def test_a_point_comes_back_from_the_end_of_its_range_at_once(visit):
+    page = visit(NadarayaWatsonBench([0, 1, 2], [0, 1, 0], query=1, bandwidth=0.5).to_html())
+    query = page.locator("g").and_(page.get_by_role("slider", name="Query"))
+    for _ in range(40):
+        query.press("Shift+ArrowRight")
+        frame(page)
+    end = query.get_attribute("aria-valuenow")
+    query.press("ArrowLeft")
+    frame(page)
+    assert float(query.get_attribute("aria-valuenow")) < float(end)
+
+
+def test_the_browsers_own_keys_are_left_to_it(visit):
+    for figure, place in (
+        (NadarayaWatsonBench([0, 1], [0, 2], query=1), ".d2lx-handle"),
+        (CueMixer(), ".d2lx-stage"),
+    ):
+        page = visit(figure.to_html())
+        stop = page.locator(place).first
+        stop.focus()
+        before = _state(page)
+        page.evaluate("void (onkeydown = (event) => (document.title = event.defaultPrevented))")
+        for held in ("altKey", "ctrlKey", "metaKey"):  # pressed in earnest, they would leave
+            press = {"key": "ArrowLeft", "bubbles": True, "cancelable": True, held: True}
+            page.evaluate("document.title = 'nothing came'")
+            stop.dispatch_event("keydown", press)
+            frame(page)
+            assert page.title() == "false", held
+            assert _state(page) == before, held
+
+
+def test_points_move_by_mouse_and_by_keys(visit):
+    page = visit(NadarayaWatsonBench([0, 1, 2], [0, 1, 0], query=1, bandwidth=0.5).to_html())
+    before = shown(page, "prediction")
+    point = page.get_by_role("slider", name="Point 2")
+    page.get_by_role("slider", name="Point 1").press("PageDown")
+    assert point.evaluate("e => e === document.activeElement")
+    page.keyboard.press("Shift+ArrowUp")
+    frame(page)
+    raised = shown(page, "prediction")
+    assert raised > before
+    box = point.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 60, steps=4)
+    page.mouse.up()
+    frame(page)
+    assert shown(page, "prediction") < raised
+    page.get_by_role("button", name="Reset").click()
+    frame(page)
+    assert shown(page, "prediction") == before

@@ -1,0 +1,242 @@
+"""Explorables in a real JupyterLab: before anything is run, then live."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+import pytest
+import run_notebooks
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+CHAPTERS = REPOSITORY / "chapters"
+
+# chapter, title of its explorable, name of one of its sliders, a key that moves it
+PLAYED = [
+    ("01-attention-cues", "Cue mixer", "How strongly the query speaks", "ArrowRight"),
+    ("02-nadaraya-watson", "Nadaraya-Watson bench", "Bandwidth h", "ArrowRight"),
+    ("03-scoring-functions", "Saturation lab", "Width d", "ArrowLeft"),
+]
+
+# The live figure stands in its widget; the static one in the element of its words.
+LIVE = ".lm-Widget > .d2lx:not([data-d2lx])"
+
+CELLS = [
+    "from d2lattn.book.explorables import NadarayaWatsonBench\n"
+    "bench = NadarayaWatsonBench([0, 1, 2, 3], [0, 2, 1, 3], query=1, bandwidth=0.5)\n"
+    "bench",
+    "print('bandwidth', bench.bandwidth)",
+]
+
+
+# `jupyter lab`, but its kernels need not import PyTorch anew.
+START = """
+import sys
+from jupyterlab.labapp import main
+if sys.platform == "linux":
+    from tests.forked_kernels import use_forked_kernels
+    use_forked_kernels()
+main()
+"""
+
+
+class Lab(NamedTuple):
+    """Where the server answers, and the folder of its settings."""
+
+    address: str
+    settings: Path
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """A server of our own on a free port of this machine, with copies of notebooks and drawings."""
+    folder = tmp_path_factory.mktemp("lab") / "chapters"
+    shutil.copytree(REPOSITORY / "images", folder.parent / "images")
+    folder.mkdir()
+    _write_small_notebook(folder / "small.ipynb")
+    for chapter, *_ in PLAYED:
+        _write_until_its_explorable(CHAPTERS / f"{chapter}.ipynb", folder)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    home = tmp_path_factory.mktemp("home")
+    server = subprocess.Popen(
+        [
+            *(sys.executable, "-c", START, "--no-browser", "--allow-root"),
+            *(f"--ServerApp.port={port}", "--ServerApp.ip=127.0.0.1"),
+            *("--IdentityProvider.token=", "--ServerApp.password="),
+            *(f"--ServerApp.root_dir={folder}", "--ServerApp.port_retries=0"),
+            "--LabApp.news_url=",
+            "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        ],
+        env={**os.environ, "JUPYTER_CONFIG_DIR": str(home), "JUPYTER_DATA_DIR": str(home / "data")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    address = f"http://127.0.0.1:{port}/lab"
+    try:
+        _wait_for(address, server)
+        yield Lab(address, home)
+    finally:
+        server.terminate()
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+def _write_small_notebook(path: Path) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
+    notebook.metadata["kernelspec"] = {"display_name": "Python 3", "name": "python3"}
+    nbformat.write(notebook, path)
+    run_notebooks.run(path)
+
+
+def _write_until_its_explorable(chapter: Path, folder: Path) -> None:
+    """Copy a chapter up to its explorable: what comes after only takes time (nbval runs it all)."""
+    notebook = nbformat.read(chapter, as_version=4)
+    shown = [i for i, cell in enumerate(notebook.cells) if "data-d2lx=" in str(cell.get("outputs"))]
+    notebook.cells = notebook.cells[: shown[0] + 1]
+    nbformat.write(notebook, folder / chapter.name)
+
+
+def _wait_for(address: str, server: subprocess.Popen) -> None:
+    for _ in range(240):
+        try:
+            urllib.request.urlopen(address, timeout=2)
+            return
+        except OSError:
+            if server.poll() is not None:
+                pytest.fail(f"JupyterLab ended: {server.stderr.read().decode()[-2000:]}")
+            time.sleep(0.25)
+    pytest.fail("JupyterLab did not answer within a minute")
+
+
+@pytest.fixture(scope="module")
+def profile(chromium):
+    """One browser profile, so that JupyterLab's scripts are loaded once."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def open_notebook(profile, lab):
+    """Open a notebook in a workspace without others. The network is cut, see ``chromium``."""
+    pages = []
+
+    def opened(name: str):
+        page = profile.new_page()
+        pages.append(page)
+        page.goto(f"{lab.address}/tree/{name}?reset")
+        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+
+
+@pytest.fixture
+def without_anywidget(lab):
+    """As where the kernel has anywidget and the server that shows the page has not."""
+    page = lab.settings / "labconfig" / "page_config.json"
+    page.parent.mkdir()
+    page.write_text('{"disabledExtensions": {"anywidget": true}}')
+    yield
+    shutil.rmtree(page.parent)
+
+
+def test_saved_notebook_says_something_before_it_is_run(open_notebook):
+    page = open_notebook("small.ipynb")
+    output = page.locator(".jp-OutputArea-output").first
+    output.wait_for(timeout=30_000)
+    # A notebook that nobody trusts runs no script: words and numbers stand there. A trusted one
+    # shows the figure.
+    text = output.inner_text()
+    assert "Nadaraya-Watson bench" in text
+    assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
+
+
+def test_slider_moved_by_keyboard_is_read_back(open_notebook):
+    page = open_notebook("small.ipynb")
+    _run_all(page)
+    figure = page.locator(LIVE)
+    slider = figure.get_by_role("slider", name="Bandwidth h")
+    slider.wait_for(timeout=90_000)
+    before = figure.locator("[data-name='prediction']").inner_text()
+    slider.focus()
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(300)
+    assert figure.locator("[data-name='prediction']").inner_text() != before
+    moved = float(slider.get_attribute("aria-valuetext"))
+    assert moved > 0.6
+
+    last = page.locator(".jp-CodeCell").nth(1)
+    last.locator(".cm-content").click()
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_function(
+        "() => document.querySelectorAll('.jp-CodeCell')[1].innerText.match(/bandwidth \\d/)"
+        " && !document.querySelectorAll('.jp-CodeCell')[1].innerText.includes('bandwidth 0.5')",
+        timeout=30_000,
+    )
+    read = float(re.search(r"bandwidth ([\d.]+)", last.inner_text())[1])
+    assert read == pytest.approx(moved, abs=6e-4)
+
+
+def test_notebook_without_anywidget_plays_the_static_figure(open_notebook, without_anywidget):
+    page = open_notebook("small.ipynb")
+    _run_all(page)
+    page.get_by_text("bandwidth 0.5", exact=True).wait_for(timeout=90_000)
+    page.wait_for_timeout(3_000)  # a live figure would have taken its place by now
+    figure = page.locator(".d2lx[data-d2lx]")
+    slider = figure.get_by_role("slider", name="Bandwidth h")
+    before = slider.get_attribute("aria-valuetext")
+    slider.press("ArrowRight")
+    assert slider.get_attribute("aria-valuetext") != before
+    assert page.locator(LIVE).count() == 0
+    assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
+
+
+@pytest.mark.parametrize(("chapter", "title", "control", "key"), PLAYED)
+def test_chapter_runs_and_its_explorable_is_live(open_notebook, chapter, title, control, key):
+    page = open_notebook(f"{chapter}.ipynb")
+    assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
+    _run_all(page)
+    status = page.locator("#jp-main-statusbar")
+    status.get_by_text("| Busy").wait_for(timeout=30_000)
+    status.get_by_text("| Idle").wait_for(timeout=120_000)
+    # Cells far from the window are drawn only when they come near it.
+    page.wait_for_function(
+        """(live) => {
+            document.querySelector(".jp-WindowedPanel-outer")?.scrollBy(0, 700);
+            return document.querySelector(live);
+        }""",
+        arg=LIVE,
+        polling=100,
+        timeout=50_000,
+    )
+    live = page.locator(LIVE).filter(has_text=title).first
+    slider = live.get_by_role("slider", name=control)
+    slider.wait_for(timeout=120_000)
+    before = slider.get_attribute("aria-valuetext")
+    slider.press(key)
+    assert slider.get_attribute("aria-valuetext") != before
+    assert "Traceback" not in page.inner_text(".jp-Notebook")
+
+
+def _run_all(page) -> None:
+    # Before the kernel is there, running cells would only clear their outputs.
+    page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=90_000)
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_text("Run All Cells", exact=True).click()

@@ -1,0 +1,316 @@
+"""The tour: its drawing, its shapes beside a model's, and a reader walking through."""
+
+import re
+
+import pytest
+import torch
+from explorable_pages import frame, live, shown, tour
+
+from d2lattn.book.explorables import TransformerTour
+from d2lattn.book.explorables.tour import STOPS
+from d2lattn.seq2seq import EncoderDecoder
+from d2lattn.transformer import TransformerDecoder, TransformerEncoder
+
+ENGLISH = ["the", "happy", "cow", "saw", "her", ".", "<eos>"]
+FRENCH = ["la", "vache", "heureuse", "l'", "a", "vue", ".", "<eos>"]
+HOSTILE = [
+    "<img src=x onerror=\"document.title='run'\">",
+    "</script><script>document.title='run'</script>",
+    "مرحبا \u202e txet",
+    "long " * 2000,
+]
+
+
+class Words:
+    """Numbers for words, as a Vocabulary has them."""
+
+    def __init__(self, tokens):
+        self.tokens = tokens
+
+    def encode(self, words):
+        return [self.tokens.index(word) for word in words]
+
+
+SOURCE_WORDS, TARGET_WORDS = Words(["<pad>", *ENGLISH]), Words(["<pad>", "<bos>", *FRENCH])
+
+
+def translator(**options):
+    torch.manual_seed(0)
+    model = EncoderDecoder(
+        TransformerEncoder(8, 12, 20, 3, 2, dropout=0.5, **options),
+        TransformerDecoder(10, 12, 20, 3, 2, dropout=0.5, **options),
+    )
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return model
+
+
+def of(model, **state):
+    return TransformerTour.of(model, ENGLISH, FRENCH, SOURCE_WORDS, TARGET_WORDS, **state)
+
+
+def stop(figure, name):
+    return figure.stops[STOPS.index(name)]
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"block": 0}, "block"),
+        ({"block": 18}, "block"),
+        ({"num_hiddens": 0}, "D is 0"),
+        ({"num_layers": 1.5}, "N is 1.5"),
+        ({"links": {"nowhere": "#a"}}, "no stop 'nowhere'"),
+        ({"links": {"add": "javascript:alert(1)"}}, "link"),
+        ({"links": {"add": "//elsewhere.org"}}, "link"),
+        ({"lengths": {"add": ("a", float("nan"))}}, "finite"),
+        ({"looks": {"add": ("a", ["b"], [0.5, 0.5])}}, "same number"),
+        ({"colour": "red"}, "colour"),
+    ],
+    ids=str,
+)
+def test_refuses_what_does_not_fit(state, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        tour(**state)
+
+
+def test_refuses_sentences_too_long_for_a_phone():
+    with pytest.raises(ValueError, match="target has 17 words"):
+        TransformerTour(["a"], ["a"] * 17)
+
+
+def test_shapes_are_those_of_a_model():
+    model = translator().eval()
+    found = {}
+    hooks = [
+        module.register_forward_hook(lambda _m, given, result, n=name: found.update({n: result}))
+        for name, module in model.named_modules()
+    ]
+    with torch.no_grad():
+        model(torch.ones(1, 7, dtype=torch.long), torch.ones(1, 8, dtype=torch.long))
+    for hook in hooks:
+        hook.remove()
+    modules = {
+        "position": "encoder.pos_encoding",
+        "ask itself": "encoder.blks.0.attention",
+        "add": "encoder.blks.0.addnorm1",
+        "network": "encoder.blks.0.ffn",
+        "encoded": "encoder.blks.0.addnorm2",
+        "enter": "decoder.pos_encoding",
+        "add past": "decoder.blks.0.addnorm1",
+        "add source": "decoder.blks.0.addnorm2",
+        "decoder network": "decoder.blks.0.ffn",
+        "decoded": "decoder.blks.0.addnorm3",
+        "dense": "decoder.dense",
+    }
+    figure = of(model)
+    for name, module in modules.items():
+        shape = tuple(found[module].shape)
+        assert stop(figure, name)["gives"].endswith(f"= {shape}"), name
+        assert stop(figure, name)["count"] == found[module].numel()
+    for name, weights in {
+        "ask itself": model.encoder.attention_weights,
+        "ask the past": model.decoder.self_attention_weights,
+        "ask the source": model.decoder.attention_weights,
+    }.items():
+        assert stop(figure, name)["weights"].endswith(f"= {tuple(weights[:, 0].shape)}"), name
+    assert "3 heads ask side by side, each 4 wide" in stop(figure, "ask itself")["said"]
+    assert "12 numbers become 20" in stop(figure, "network")["said"]
+
+
+def test_what_a_model_computes_is_pytorchs():
+    model = translator()
+    figure = of(model, follow=(2, 1), layer=1, head=2)
+    assert model.training, "left as it was found"
+    model.eval()
+    encoder, decoder = model.encoder, model.decoder
+    X = torch.tensor([SOURCE_WORDS.encode(ENGLISH)])
+    Y = torch.tensor([TARGET_WORDS.encode(["<bos>", *FRENCH[:-1]])])
+    with torch.no_grad():
+        # By hand: the second block of each stack on what the first gives.
+        embedded = encoder.embedding(X) * 12**0.5
+        placed = encoder.pos_encoding(embedded)
+        before = encoder.blks[0](placed)
+        left = encoder.blks[1]
+        asked = left.attention(before, before, before, None)
+        added = left.addnorm1.ln(before + asked)
+        network = left.ffn(added)
+        encoded = left.addnorm2.ln(added + network)
+        entered = decoder.pos_encoding(decoder.embedding(Y) * 12**0.5)
+        state = decoder.init_state(encoded)
+        right = decoder.blks[1]
+        stream, _ = decoder.blks[0](entered, state.blocks[0])
+        decoded, _ = right(stream, state.blocks[1])
+        own, cross = right.attention1.attention_weights, right.attention2.attention_weights
+        scores = decoder.dense(decoded)
+    wanted = {
+        **{"embed": embedded, "position": placed, "ask itself": asked, "add": added},
+        **{"network": network, "encoded": encoded},
+    }
+    for name, vectors in wanted.items():
+        label, length = stop(figure, name)["length"]
+        assert label == "of “cow”"
+        assert length == pytest.approx(vectors[0, 2].norm().item(), abs=1e-3), name
+    for name, vectors in {"enter": entered, "decoded": decoded}.items():
+        label, length = stop(figure, name)["length"]
+        assert label == "of “la”"
+        assert length == pytest.approx(vectors[0, 1].norm().item(), abs=1e-3), name
+    assert {"ask the past", "add past", "ask the source", "add source", "decoder network"} < {
+        name for name in STOPS if "length" in stop(figure, name)
+    }
+    rows = {
+        "ask itself": (ENGLISH, left.attention.attention_weights[0, 2, 2]),
+        "ask the past": (["<bos>", *FRENCH[:-1]], own[0, 2, 1]),
+        "ask the source": (ENGLISH, cross[0, 2, 1]),
+    }
+    for name, (names, weights) in rows.items():
+        _, shown_names, row = stop(figure, name)["look"]
+        assert shown_names == names
+        torch.testing.assert_close(torch.tensor(row), weights, rtol=0, atol=1e-4)
+    assert max(stop(figure, "ask the past")["look"][2][2:]) == 0, "what comes later"
+    likely = scores[0, 1].softmax(-1).topk(5)
+    _, names, row = stop(figure, "softmax")["look"]
+    assert names == [TARGET_WORDS.tokens[number] for number in likely.indices]
+    torch.testing.assert_close(torch.tensor(row), likely.values, rtol=0, atol=1e-4)
+
+
+def test_refuses_a_model_that_is_not_the_one_drawn():
+    with pytest.raises(ValueError, match="norms first"):
+        of(translator(norm_first=True))
+
+
+def test_the_drawing_is_whole_before_any_script():
+    svg = re.search(r"<svg.*</svg>", tour().words(), flags=re.DOTALL)[0]
+    assert "<title>" in svg
+    assert "<desc>Two columns, read upwards" in svg
+    boxes = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+    count = {label: boxes.count(label) for label in set(boxes)}
+    assert count["add &amp; norm"] == 5
+    assert count["feed-forward"] == count["embedding × √D"] == count["+ positions"] == 2
+    assert count["cross-attention"] == count["masked self-attention"] == 1
+    assert svg.count("<text") == 7 + 12 + 5
+    width, height, wide, high = tour().drawing["size"]
+    for _, x, y, label in tour().drawing["boxes"]:
+        assert 0 < x < x + wide < width
+        assert 0 < y < y + high < height
+        assert len(label) <= 21
+    # Each stop lights something.
+    assert {one for one, *_ in tour().drawing["boxes"]} == set(range(1, 18))
+
+
+@pytest.mark.browser
+def test_the_walk_goes_by_keys_button_slider_and_click(visit):
+    page = visit(tour().to_html())
+    lit = page.locator(".d2lx-box.d2lx-lit text")
+    stage = page.get_by_role("group", name="Drawing")
+    back, next_ = (page.get_by_role("button", name=name) for name in ("Back", "Next"))
+    assert lit.all_text_contents() == ["the happy cow saw…"]
+    assert back.get_attribute("aria-disabled") == "true"
+    stage.press("ArrowLeft")
+    next_.press("Enter")
+    frame(page)
+    assert lit.all_text_contents() == ["embedding × √D"]
+    stage.press("ArrowUp")
+    next_.press("ArrowRight")
+    frame(page)
+    assert lit.all_text_contents() == ["self-attention"]
+    assert "asks all words of its own sentence" in page.locator(".d2lx-tour-said").inner_text()
+    assert shown(page, "count") == 7 * 96
+    stage.press("ArrowDown")
+    frame(page)
+    assert lit.all_text_contents() == ["+ positions"]
+    page.locator(".d2lx-box").get_by_text("cross-attention").click()
+    frame(page)
+    slider = page.get_by_role("slider", name="Block")
+    assert slider.get_attribute("aria-valuetext") == "12 of 17: cross-attention"
+    assert page.locator("g.d2lx-lit").count() == 2, "with the wire of keys and values"
+    facts = page.locator(".d2lx-tour-facts").inner_text().replace("\u00a0", " ")
+    assert "In (B, T, D) = (1, 8, 96) and (B, S, D) = (1, 7, 96)" in facts
+    assert "Weights (B, H, T, S) = (1, 4, 8, 7)" in facts
+    slider.press("End")
+    frame(page)
+    assert lit.all_text_contents() == ["softmax", "la vache heureuse…"]
+    assert next_.get_attribute("aria-disabled") == "true"
+    next_.press("Enter")
+    page.get_by_role("button", name="Reset").click()
+    frame(page)
+    assert slider.get_attribute("aria-valuetext") == "1 of 17: source tokens"
+
+
+def test_a_length_names_its_word_where_place_and_step_are_alike():
+    figure = of(translator(), follow=(1, 1))
+    asking = ["<bos>", *FRENCH][1]
+    assert stop(figure, "ask itself")["length"][0] == f"of “{ENGLISH[1]}”"
+    assert stop(figure, "ask the past")["length"][0] == f"of “{asking}”"
+
+
+@pytest.mark.browser
+def test_an_arrow_on_a_link_leaves_the_focus_there(visit):
+    page = visit(of(translator(), links={"add": "#residual"}, block=5).to_html())
+    link = page.get_by_role("link", name="Where this is explained")
+    link.press("ArrowRight")
+    frame(page)
+    assert link.evaluate("e => e === document.activeElement")
+
+
+@pytest.mark.browser
+def test_numbers_and_links_stand_at_their_stop(visit):
+    figure = of(translator(), links={"add": "#residual"}, block=4)
+    page = visit(figure.to_html(), "<h2 id=residual>Residual</h2>")
+    for place, weight in enumerate(stop(figure, "ask itself")["look"][2]):
+        assert shown(page, f"bar-{place}") == weight
+    assert shown(page, "length") == stop(figure, "ask itself")["length"][1]
+    assert page.locator("a").count() == 0
+    page.get_by_role("button", name="Next").click()
+    frame(page)
+    assert page.locator("[data-name=bar-0]").count() == 0
+    page.get_by_role("link", name="Where this is explained: add & norm").click()
+    assert page.evaluate("location.hash") == "#residual"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_words_stay_in_their_boxes_on_a_phone(visit, theme):
+    figure = TransformerTour(["internationalisation"] * 16, ["heureuses"] * 16, num_layers=12)
+    for scripts in (True, False):
+        page = visit(figure.to_html(), width=360, theme=theme, scripts=scripts)
+        if not scripts:
+            assert page.locator("svg").bounding_box()["width"] <= 344
+            continue
+        for _ in range(17):
+            over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert page.evaluate(over) <= 0
+            outside = page.evaluate(
+                """() => [...document.querySelectorAll('.d2lx-box')].filter((box) => {
+                  const [outer, inner] = [...box.children].map((e) => e.getBoundingClientRect());
+                  return outer.height < 24 || inner.left < outer.left || inner.right > outer.right;
+                }).map((box) => box.textContent)"""
+            )
+            assert outside == []
+            page.get_by_role("button", name="Next").press("Enter")
+            frame(page)
+
+
+@pytest.mark.browser
+def test_hostile_words_are_text(visit):
+    for scripts in (True, False):
+        page = visit(TransformerTour(HOSTILE, HOSTILE[:3]).to_html(), width=360, scripts=scripts)
+        assert page.title() == "Page"
+        assert page.locator("img").count() == 0
+        assert page.locator("svg").get_by_text("<img src=x").count()
+
+
+@pytest.mark.browser
+def test_live_host_sends_what_python_accepts_and_follows_it(visit):
+    figure, page = tour(), visit()
+    live(page, figure)
+    page.get_by_role("button", name="Next").click()
+    frame(page)
+    for name, value in page.evaluate("sent").items():
+        setattr(figure, name, value)
+    assert figure.block == 2
+    page.evaluate("() => model.set('block', 17)")
+    frame(page)
+    assert "likeliest" in page.locator(".d2lx-tour-said").inner_text()
+    with pytest.raises(ValueError, match="another figure"):
+        figure.stops = []

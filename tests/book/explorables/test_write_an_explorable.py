@@ -1,0 +1,66 @@
+"""The example on the page for those who write one more, taken from the page and run."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from axe_playwright_python.sync_playwright import Axe
+from explorable_pages import frame, shown
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = ROOT / "reference" / "write-an-explorable.md"
+BUILD = ROOT / "javascript" / "build.js"
+
+
+def listing(language: str) -> str:
+    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    return found
+
+
+@pytest.fixture(scope="module")
+def temperature(tmp_path_factory):
+    """Built as the page says, in a folder that is empty but for the source."""
+    folder = tmp_path_factory.mktemp("mine")
+    if not (BUILD.parent / "node_modules").exists() or not shutil.which("node"):
+        message = "the build needs Node and, once, npm ci in javascript/"
+        pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
+    source = listing("js").replace("./kit/index.js", "kit")
+    (folder / "temperature.js").write_text(source, encoding="utf-8")
+    command = ["node", BUILD, folder / "temperature.js", f"--out={folder / 'built'}"]
+    subprocess.run(command, check=True, capture_output=True)
+    names: dict = {"Path": Path}
+    face = listing("python").replace(
+        '"temperature"\n', f"Path({str(folder / 'built' / 'temperature.js')!r})\n"
+    )
+    exec(compile(face, PAGE.name, "exec"), names)
+    return names["Temperature"]
+
+
+@pytest.mark.browser
+def test_example_runs_and_is_right(visit, temperature):
+    page = visit(temperature(scores=[3, 1, 0], temperature=2).to_html())
+    weights = torch.softmax(torch.tensor([3.0, 1, 0]).double() / 2, 0)
+    for i, weight in enumerate(weights):
+        assert shown(page, f"bar-{i}") == pytest.approx(weight.item())
+    page.get_by_role("slider", name="Temperature").press("End")
+    frame(page)
+    assert shown(page, "entropy") == pytest.approx(torch.log(torch.tensor(3.0)).item(), abs=0.02)
+    assert Axe().run(page).violations_count == 0
+
+
+def test_example_checks_what_it_is_given(temperature):
+    with pytest.raises(ValueError, match="temperature"):
+        temperature(temperature=0)
+    with pytest.raises(ValueError, match="scores"):
+        temperature(scores=[1, 2])
+
+
+def test_page_is_short():
+    """Some forty lines of source, and forty of prose at most."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert len((listing("js") + listing("python")).splitlines()) <= 45
+    assert len(re.sub(r"```.*?```", "", text, flags=re.DOTALL).splitlines()) <= 40

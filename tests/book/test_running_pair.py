@@ -1,0 +1,112 @@
+"""The one sentence that goes through all chapters."""
+
+import math
+
+import matplotlib
+import pytest
+import torch
+
+from d2lattn.book import running_pair
+from d2lattn.corpus.lexicon import ADJECTIVES, NOUNS
+
+matplotlib.use("agg")
+LA, VACHE, HEUREUSE = range(3)
+
+
+def test_its_words_are_the_corpus_s():
+    def lines(table):
+        return [set(line.replace("|", " ").split()) for line in table.splitlines()]
+
+    assert any({"cow", "vache"} <= line for line in lines(NOUNS))
+    assert any({"happy", "heureuse"} <= line for line in lines(ADJECTIVES))
+
+
+def test_chapter_1_by_hand():
+    total = 1 + math.exp(2) + math.exp(4)
+    by_hand = torch.tensor([1, math.exp(2), math.exp(4)]) / total  # the, happy, cow
+    torch.testing.assert_close(running_pair.by_match()[VACHE], by_hand)
+    # the strongest match is the word's own translation
+    assert running_pair.by_match().argmax(dim=1).tolist() == [0, 2, 1]
+
+
+def test_a_wider_bandwidth_smooths_and_one_changes_nothing():
+    torch.testing.assert_close(running_pair.by_distance(1.0), running_pair.by_match())
+    # cow is 1 away from vache's query, happy √5, the 3: e^(-1/8), e^(-5/8), e^(-9/8)
+    heights = torch.tensor([math.exp(-9 / 8), math.exp(-5 / 8), math.exp(-1 / 8)])
+    torch.testing.assert_close(running_pair.by_distance(2.0)[VACHE], heights / heights.sum())
+
+
+def test_width_saturates_and_scaling_takes_it_back():
+    wide, scaled = running_pair.by_wide_match(scaled=False), running_pair.by_wide_match(scaled=True)
+    assert (wide.amax(dim=1) > 0.85).all()
+    assert (wide.argmax(dim=1) == running_pair.by_match().argmax(dim=1)).tolist() == [
+        True,
+        False,
+        False,
+    ]
+    assert (scaled.amax(dim=1) < 0.6).all()
+    # the same scores, divided by √64
+    torch.testing.assert_close(wide, scaled.pow(8) / scaled.pow(8).sum(dim=1, keepdim=True))
+
+
+def test_without_order_words_of_a_kind_share_and_waves_find_the_near_one():
+    lost, found = running_pair.by_order(positions=False), running_pair.by_order(positions=True)
+    # vache scores 2 · 2 with cow and dog, 2 with happy and old, 0 with the rest
+    assert lost[VACHE, 2].item() == pytest.approx(
+        math.exp(4) / (2 * (math.exp(4) + math.exp(2)) + 3)
+    )
+    assert lost.argmax(dim=1).tolist() == [0, 2, 1]
+    gained = found.gather(1, lost.argmax(dim=1, keepdim=True)) / lost.amax(dim=1, keepdim=True)
+    assert (gained > 1.5).all()
+    # by hand: heureuse, at place 2, and happy, at place 1, have p·p = cos 1 + cos 0.32 + ...
+    waves = sum(math.cos(10000 ** (-2 * j / 16)) for j in range(8))
+    far = sum(math.cos(2 * 10000 ** (-2 * j / 16)) for j in range(8))
+    ratio = found[HEUREUSE, 1] / found[HEUREUSE, 0]
+    assert ratio.item() == pytest.approx(math.exp(4 + waves - far), rel=1e-4)
+
+
+def test_every_row_shares_out_1():
+    for label, weights in running_pair.rows().items():
+        assert weights.shape == (3, 3), label
+        # A trained model's rows are cut out of a longer sentence, which keeps a little; one head
+        # of several may look elsewhere altogether.
+        missing = 0.17 if label in running_pair.LEARNED else 0.51 if label.startswith("6") else 1e-6
+        missing = 1 if "head" in label else missing
+        assert (weights.sum(dim=1) > 1 - missing).all(), label
+        assert (weights.sum(dim=1) < 1 + 1e-6).all(), label
+
+
+def test_heads_keep_the_two_places_of_la_apart():
+    la, vache, heureuse = torch.stack(
+        [weights for label, weights in running_pair.rows().items() if "5 head" in label], dim=1
+    )
+    the, happy, cow = range(3)
+    assert la[:, the].max() > 0.9
+    assert la[:, cow].max() > 0.8
+    assert (vache.argmax(dim=1) == cow).all()
+    assert (heureuse.argmax(dim=1) == happy).all()
+
+
+def test_a_transformer_asks_by_itself_for_what_chapter_1_wrote_by_hand():
+    by_hand, cross = running_pair.by_match(), running_pair.rows()["7 cross"]
+    assert torch.equal(cross[LA].argsort(), by_hand[LA].argsort())
+    assert torch.equal(cross.argmax(dim=1), by_hand.argmax(dim=1))
+
+
+def test_the_strip_grows_by_chapter():
+    import matplotlib.pyplot as plt
+
+    for upto, count in ((1, 1), (2, 2), (3, 4), (4, 5), ("4b", 6), (5, 10), (6, 12), (7, 14)):
+        running_pair.show(upto)
+        panels = plt.gcf().axes[:3]
+        assert [panel.get_title() for panel in panels] == list(running_pair.FRENCH)
+        assert [label.get_text() for label in panels[0].get_xticklabels()] == list(
+            running_pair.ENGLISH
+        )
+        for word, panel in enumerate(panels):
+            drawn = torch.tensor(panel.images[0].get_array().tolist())
+            rows = list(running_pair.rows().values())[:count]
+            torch.testing.assert_close(drawn, torch.stack([row[word] for row in rows]))
+        plt.close()
+    with pytest.raises(ValueError, match="upto is 99; there are rows for 1 match"):
+        running_pair.show(99)

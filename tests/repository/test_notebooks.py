@@ -1,0 +1,141 @@
+"""What strict nbval would silently let pass: cells never run, ignored claims, untidy files."""
+
+import copy
+import json
+import re
+from pathlib import Path
+
+import honest_time
+import nbformat
+import pytest
+import run_notebooks
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+IGNORED = {"nbval-ignore-output", "nbval-skip"}
+
+
+def layer(path: Path) -> str | None:
+    """Walk, workshop or deeper; None for a chapter that has not been given its layers yet."""
+    _, name = path.stem.split("-", 1)
+    if name.startswith(("workshop", "deeper")):
+        return name.split("-")[0]
+    return None if '"## Exercises' in path.read_text(encoding="utf-8") else "walk"
+
+
+def each(*layers: str):
+    """Run a test for every notebook of these layers, or of all."""
+    paths = [path for path in CHAPTERS if not layers or layer(path) in layers]
+    return pytest.mark.parametrize("path", paths, ids=lambda path: path.stem)
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(notebook) -> list:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_there_are_chapters():
+    assert CHAPTERS
+
+
+@each()
+def test_every_cell_was_run_in_order_and_none_failed(path):
+    notebook = read(path)
+    cells = code_cells(notebook)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    for cell in cells:
+        assert not [o for o in cell.outputs if o.output_type == "error"], cell.source
+        assert not [o for o in cell.outputs if o.get("name") == "stderr"], cell.source
+
+
+@each()
+def test_few_outputs_are_ignored_and_a_claim_follows_each(path):
+    notebook = read(path)
+    cells = code_cells(notebook)
+    ignored = [i for i, c in enumerate(cells) if IGNORED & set(c.metadata.get("tags", []))]
+    assert len(ignored) <= 0.2 * len(cells)
+    for i in ignored:
+        assert "nbval-skip" not in cells[i].metadata.tags
+        following = cells[i + 1 : i + 3]
+        assert any("assert " in cell.source for cell in following), cells[i].source
+
+
+@each()
+def test_every_figure_says_what_it_shows(path):
+    notebook = read(path)
+    for cell in code_cells(notebook):
+        kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
+        if kinds & {"image/png", "image/svg+xml"}:
+            alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+            assert len(alt.split()) >= 6, f"{alt!r} for\n{cell.source}"
+
+
+@each("walk")
+def test_a_walk_can_be_finished(path):
+    notebook = read(path)
+    spent = honest_time.cost(notebook)
+    assert spent.words <= 2000
+    assert spent.code_lines <= 120
+    assert spent.longest_listing <= 15
+    assert spent.visible_assertions <= 5
+    assert spent.minutes <= 45
+    text = "\n".join(cell.source for cell in notebook.cells)
+    for part in ("You will be able to", "You need", "To take away", "workshop", "Predict"):
+        assert part in text, f"no {part!r}"
+
+
+@each("deeper")
+def test_a_deeper_page_stays_with_its_question(path):
+    notebook = read(path)
+    assert honest_time.cost(notebook).words <= 1200
+
+
+@each("walk", "workshop", "deeper")
+def test_the_header_says_how_long_it_takes(path):
+    notebook = read(path)
+    assert honest_time.said(notebook) == honest_time.cost(notebook).minutes
+
+
+@each("walk", "workshop", "deeper")
+def test_lines_of_code_fit_the_column(path):
+    notebook = read(path)
+    for cell in code_cells(notebook):
+        for line in cell.source.splitlines():
+            assert len(line) <= 79, line
+
+
+@each("workshop")
+def test_a_workshop_gives_and_checks_its_solutions(path):
+    notebook = read(path)
+    checks = {
+        cell.source for cell in code_cells(notebook) if re.search(r"\bcheck_\w+\(", cell.source)
+    }
+    collapsed = [c for c in code_cells(notebook) if "hide-cell" in c.metadata.get("tags", [])]
+    solutions = [c for c in collapsed if re.search(r"\bcheck_\w+\(", c.source)]
+    assert len(solutions) >= 4
+    assert len(checks) >= 2 * len(solutions)
+    for cell in solutions:
+        assert cell.metadata.get("jupyter", {}).get("source_hidden") is True
+        assert "assert " in cell.source
+        assert "✓ Exercise" in json.dumps(cell.outputs, ensure_ascii=False)
+    said = [
+        output["data"]["text/plain"]
+        for cell in code_cells(notebook)
+        for output in cell.outputs
+        if "not attempted yet" in str(output.get("data", {}).get("text/plain", ""))
+    ]
+    assert len(said) >= 4
+    text = "\n".join(cell.source for cell in notebook.cells)
+    assert text.count("## Exercise") == len(honest_time.EXERCISE.findall(text))
+
+
+@each()
+def test_a_second_tidying_changes_nothing(path):
+    notebook = read(path)
+    again = copy.deepcopy(notebook)
+    run_notebooks.tidy(again)
+    assert again == notebook
+    nbformat.validate(notebook)

@@ -1,0 +1,79 @@
+"""The last page repeats what the walks found; whatever changes there has to change here."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "chapters" / "the-end.md"
+LINK = re.compile(r"\[([^]]+)\]\(([^)#]+)(?:#[^)]*)?\)")
+NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?")
+
+
+class Row(NamedTuple):
+    chapter: str
+    question: str
+    answer: str
+
+
+def table(path: Path) -> list[Row]:
+    """The rows of the first table whose second column holds questions."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return [Row(*row) for row in cells if len(row) == 3 and row[1].endswith("?")]
+
+
+def plain(text: str) -> str:
+    return re.sub(r"[*_]", "", text)
+
+
+def walk(name: str) -> list[str]:
+    notebook = nbformat.read(ROOT / "chapters" / name, as_version=4)
+    return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+
+
+def said(target: str) -> str:
+    """What a walk gives as its answer."""
+    text = "\n".join(walk(target))
+    return re.search(r"^## The answer\n(.*?)^\*\*To take away", text, flags=re.M | re.S)[1]
+
+
+ROWS = table(PAGE)
+
+
+def test_every_walk_has_its_row():
+    walks = [
+        path.name
+        for path in sorted((ROOT / "chapters").glob("*.ipynb"))
+        if re.fullmatch(r"\d\db?-(?!workshop|deeper).*", path.stem)
+    ]
+    linked = [next(target for _, target in LINK.findall(row.answer)) for row in ROWS]
+    assert linked == walks
+    assert [row.chapter for row in ROWS] == [name.split("-")[0].lstrip("0") for name in walks]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.chapter)
+def test_the_question_is_the_walks_and_the_landing_pages(row):
+    target = LINK.search(row.answer)[2]
+    question = row.question.split(". ")[-1]  # before it, what the walk has just told
+    assert question.lower() in plain("\n".join(walk(target))).lower()
+    assert row[:2] in [one[:2] for one in table(ROOT / "index.md")]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.chapter)
+def test_each_number_is_linked_and_its_page_says_it_in_the_same_order(row):
+    assert not NUMBER.search(LINK.sub("", row.answer)), "a number that leads nowhere"
+    links = LINK.findall(row.answer)
+    assert links
+    # Going on from the last one found: two numbers that change places are found out as well.
+    left = {target: iter(NUMBER.findall(said(target))) for _, target in links}
+    for text, target in links:
+        for number in NUMBER.findall(text):
+            assert number in left[target], f"{target} does not say {number} here"
+
+
+def test_the_landing_page_asks_the_same_questions_in_the_same_order():
+    assert [row[:2] for row in table(ROOT / "index.md")] == [row[:2] for row in ROWS]
