@@ -6,7 +6,9 @@ BIN := .venv/bin
 # Empty: PyTorch comes as pip chooses it.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 TORCH_RELEASE ?= $(shell sed -n 's/^\(torch[<>=][^ ]*\).*/\1/p' requirements.txt)
-NOTEBOOKS := $(wildcard chapters/*.ipynb)
+# What JupyterLab shows first: the questions, as links
+START := /lab/tree/start.ipynb
+NOTEBOOKS := $(wildcard chapters/*/*.ipynb)
 BUILD := $(BIN)/jupyter-book build . --warningiserror --nitpick --keep-going
 
 # A worker for each processor and one that computes while another waits for a page (conftest.py),
@@ -62,7 +64,7 @@ browser: book
 	$(PYTEST) tests/pages
 
 lab: .venv/installed
-	$(BIN)/jupyter lab --notebook-dir=chapters
+	$(BIN)/jupyter lab --notebook-dir=chapters "--LabApp.default_url=$(START)"
 
 notebooks: .venv/installed
 	$(BIN)/python scripts/run_notebooks.py

@@ -78,9 +78,8 @@ def run(notebook: nbformat.NotebookNode, questions: Questions, env: dict[str, st
     expressions = ", ".join(expression for expression, _ in questions.values())
     last = nbformat.v4.new_code_cell(f"print([float(x) for x in ({expressions},)])")
     notebook.cells.append(last)
-    client = NotebookClient(
-        notebook, timeout=None, kernel_name="python3", resources={"metadata": {"path": CHAPTERS}}
-    )
+    beside = {"metadata": {"path": CHAPTERS / "04-bahdanau"}}  # pages are as near from any chapter
+    client = NotebookClient(notebook, timeout=None, kernel_name="python3", resources=beside)
     client.execute(env=os.environ | env)
     return ast.literal_eval(last.outputs[-1].text)
 
@@ -90,7 +89,7 @@ def walks(env: dict[str, str]) -> list[list[float]]:
     with tempfile.TemporaryDirectory() as cache:
         settings = env | {"D2LATTN_CACHE": cache, "OMP_NUM_THREADS": "1"}
         return [
-            run(nbformat.read(CHAPTERS / f"{name}.ipynb", as_version=4), questions, settings)
+            run(nbformat.read(CHAPTERS / name / "walk.ipynb", as_version=4), questions, settings)
             for name, questions in ASKED.items()
         ]
 

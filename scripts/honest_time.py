@@ -14,8 +14,8 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from run_notebooks import NOTEBOOKS, tidy
 
-CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
 SAID = re.compile(r"(?<=\*About )(\d+|…)(?= minutes)")
 
 # Readers take 150 words and 7 lines of code or output a minute, 20 seconds a figure, 3 minutes to
@@ -26,7 +26,7 @@ _NO_WORDS = re.compile(
     r"```.*?```"  # code, buttons
     r"|\$\$.*?\$\$"
     r"|^:::+.*?$|^\(.*?\)=$"  # directives and labels
-    r"|\]\([^)]*\)"  # where a link leads
+    r"|\]\([^)]*\)|\s<[^<>`]+>(?=`)"  # where a link leads
     r"|[-|: ]{5,}$",  # the line below a table's head
     re.DOTALL | re.MULTILINE,
 )
@@ -127,21 +127,19 @@ def main(arguments: list[str]) -> None:
     """Print a line a notebook; with ``--write`` mend the headers."""
     names = [Path(name) for name in arguments if name != "--write"]
     print("minutes words  code output figures play predict exercises  notebook")
-    for path in names or sorted(CHAPTERS.glob("*.ipynb")):
+    for path in names or NOTEBOOKS:
         notebook = nbformat.read(path, as_version=4)
         spent = cost(notebook)
         print(
             f"{spent.minutes:7}{spent.words:6}{spent.code_lines:6}{spent.output_lines:7}"
             f"{spent.figures:8}{spent.explorables:5}{spent.predictions:8}"
-            f"{spent.exercise_minutes:10}  {path.stem}"
+            f"{spent.exercise_minutes:10}  {path.parent.name}/{path.stem}"
         )
         if "--write" in arguments and said(notebook) != spent.minutes:
             first = notebook.cells[0]
             first.source, changed = SAID.subn(str(spent.minutes), first.source, count=1)
             if not changed:
                 sys.exit(f"{path.name}: its first cell needs a line *About … minutes. …*")
-            from run_notebooks import tidy
-
             tidy(notebook)
             nbformat.write(notebook, path)
 

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 import nbformat
+from run_notebooks import NOTEBOOKS
 
 from d2lattn.book.explorables.base import BUNDLES, LOADER, script
 
-CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
 OUTPUT = re.compile(
     r'(data-d2lx="(\w+)-\w+">.*?<!--\n)(.*?)'
     r'(\nd2lx\.start\(.*-->.*?<script type="module">\n)(.*?)(</script>)',
@@ -47,9 +47,9 @@ def refresh(path: Path) -> None:
                 changed = True
     if changed:
         nbformat.write(notebook, path)
-        print(f"refreshed {path.name}")
+        print(f"refreshed {path.parent.name}/{path.name}")
 
 
 if __name__ == "__main__":
-    for name in [Path(name) for name in sys.argv[1:]] or sorted(CHAPTERS.glob("**/*.ipynb")):
+    for name in [Path(name) for name in sys.argv[1:]] or NOTEBOOKS:
         refresh(name)

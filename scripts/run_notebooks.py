@@ -12,10 +12,16 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
+NOTEBOOKS = sorted(CHAPTERS.glob("[0-9]*/*.ipynb"))
+"""Walks, workshops and deeper pages, in a folder a chapter."""
 
 # Live widgets have random model ids, and nothing behind them once the kernel is gone. Without this
 # type a stored output shows its text/html face: the static host.
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+# What the page leaves out, the notebook folds.
+FOLDED = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
 
 
 def name_cells(notebook: NotebookNode) -> None:
@@ -47,7 +53,10 @@ def tidy(notebook: NotebookNode) -> None:
         "language_info": {"name": "python"},
     }
     for cell in notebook.cells:
-        cell.metadata.pop("execution", None)
+        kept = {name: cell.metadata[name] for name in ("mystnb", "tags") if name in cell.metadata}
+        if cell.cell_type == "code" and FOLDED & set(kept.get("tags", [])):
+            kept["jupyter"] = {"source_hidden": True}
+        cell.metadata = nbformat.from_dict(kept)
         if cell.cell_type != "code":
             continue
         for output in cell.outputs:
@@ -74,6 +83,6 @@ def run(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for path in [Path(name) for name in sys.argv[1:]] or sorted(CHAPTERS.glob("*.ipynb")):
-        print(f"running {path.name} …", flush=True)
+    for path in [Path(name) for name in sys.argv[1:]] or NOTEBOOKS:
+        print(f"running {path.parent.name}/{path.name} …", flush=True)
         run(path)

@@ -31,7 +31,7 @@ def translator(corpus):
 
 def walks_decoder():
     """HeadsDecoder as the walk writes it."""
-    walk = nbformat.read(ROOT / "chapters" / "05-multi-head.ipynb", as_version=4)
+    walk = nbformat.read(ROOT / "chapters" / "05-multi-head/walk.ipynb", as_version=4)
     names = {"torch": torch, "nn": nn, "d2l": d2l}
     for cell in walk.cells:
         if cell.source.startswith(("class WithSource", "class HeadsDecoder")):

@@ -13,8 +13,12 @@ pytestmark = pytest.mark.browser
 CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
 
 
+def page_of(path: Path) -> str:
+    return f"chapters/{path.parent.name}/{path.stem}.html"
+
+
 def test_every_chapter_is_in_the_book(pages):
-    chapters = {f"chapters/{path.stem}.html" for path in CHAPTERS.glob("*.ipynb")}
+    chapters = {page_of(path) for path in CHAPTERS.glob("[0-9]*/*.ipynb")}
     assert chapters
     assert chapters | {"index.html"} <= set(pages)
 
@@ -94,12 +98,14 @@ def test_interactive_figures_keep_a_page_light(trees):
     weights = {name: weigh(tree.xpath(drawn)) - networks[name] for name, tree in trees.items()}
     assert any(weight > 20_000 for weight in weights.values())
     assert {name: weight for name, weight in weights.items() if weight > 100_000} == {}
-    assert {name for name, weight in networks.items() if weight} == {"chapters/07-transformer.html"}
+    assert {name for name, weight in networks.items() if weight} == {
+        "chapters/07-transformer/walk.html"
+    }
     assert max(networks.values()) <= 150_000
 
 
 def test_every_notebook_page_offers_binder(trees):
-    notebooks = {f"chapters/{path.stem}" for path in CHAPTERS.glob("*.ipynb")}
+    notebooks = {f"chapters/{path.parent.name}/{path.stem}" for path in CHAPTERS.glob("[0-9]*/*.ipynb")}
     assert notebooks
     for name in notebooks:
         links = trees[f"{name}.html"].xpath("//a/@href")
@@ -115,7 +121,7 @@ def test_search_finds_a_term(visit, scheme):
     found = seen.page.eval_on_selector_all(
         "#search-results li a", "links => links.map(a => a.getAttribute('href'))"
     )
-    assert any("02-nadaraya-watson" in link for link in found)
+    assert any("02-nadaraya-watson/walk" in link for link in found)
     seen.page.goto(seen.page.url.split("?")[0] + "?q=zzzzqqq")
     seen.page.wait_for_function(
         "document.querySelector('#search-results')?.innerText.includes('did not match')"

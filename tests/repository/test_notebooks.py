@@ -9,24 +9,21 @@ import honest_time
 import nbformat
 import pytest
 import run_notebooks
+from run_notebooks import NOTEBOOKS
 
-ROOT = Path(__file__).resolve().parents[2]
-CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
 
 
-def layer(path: Path) -> str | None:
-    """Walk, workshop or deeper; None for a chapter that has not been given its layers yet."""
-    _, name = path.stem.split("-", 1)
-    if name.startswith(("workshop", "deeper")):
-        return name.split("-")[0]
-    return None if '"## Exercises' in path.read_text(encoding="utf-8") else "walk"
+def layer(path: Path) -> str:
+    """Walk, workshop or deeper."""
+    return path.stem.split("-")[0]
 
 
 def each(*layers: str):
     """Run a test for every notebook of these layers, or of all."""
-    paths = [path for path in CHAPTERS if not layers or layer(path) in layers]
-    return pytest.mark.parametrize("path", paths, ids=lambda path: path.stem)
+    paths = [path for path in NOTEBOOKS if not layers or layer(path) in layers]
+    names = [f"{path.parent.name}/{path.stem}" for path in paths]
+    return pytest.mark.parametrize("path", paths, ids=names)
 
 
 def read(path: Path) -> nbformat.NotebookNode:
@@ -37,8 +34,11 @@ def code_cells(notebook) -> list:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def test_there_are_chapters():
-    assert CHAPTERS
+def test_a_chapter_is_a_folder_with_a_walk():
+    assert {layer(path) for path in NOTEBOOKS} == {"walk", "workshop", "deeper"}
+    for folder in {path.parent for path in NOTEBOOKS}:
+        assert folder / "walk.ipynb" in NOTEBOOKS
+        assert re.fullmatch(r"\d\db?-[a-z-]+", folder.name)
 
 
 @each()
@@ -107,6 +107,21 @@ def test_lines_of_code_fit_the_column(path):
             assert len(line) <= 79, line
 
 
+@each()
+def test_what_the_page_leaves_out_the_notebook_folds(path):
+    for cell in code_cells(read(path)):
+        left_out = run_notebooks.FOLDED & set(cell.metadata.get("tags", []))
+        assert cell.metadata.get("jupyter", {}).get("source_hidden", False) == bool(left_out)
+
+
+def test_tidying_folds_and_takes_out_what_converters_left():
+    tags = {"tags": ["hide-input"]}
+    cell = nbformat.v4.new_code_cell("1", metadata=tags | {"lines_to_next_cell": 2})
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    run_notebooks.tidy(notebook)
+    assert notebook.cells[0].metadata == tags | {"jupyter": {"source_hidden": True}}
+
+
 @each("workshop")
 def test_a_workshop_gives_and_checks_its_solutions(path):
     notebook = read(path)
@@ -118,7 +133,6 @@ def test_a_workshop_gives_and_checks_its_solutions(path):
     assert len(solutions) >= 4
     assert len(checks) >= 2 * len(solutions)
     for cell in solutions:
-        assert cell.metadata.get("jupyter", {}).get("source_hidden") is True
         assert "assert " in cell.source
         assert "✓ Exercise" in json.dumps(cell.outputs, ensure_ascii=False)
     said = [

@@ -42,13 +42,13 @@ ROWS = [row for section in sections() for row in section]
 
 def chapter(number):
     """The chapter's notebook, if it is written."""
-    return next((ROOT / "chapters").glob(f"{number:02}-*.ipynb"), None)
+    return next((ROOT / "chapters").glob(f"{number:02}-*/walk.ipynb"), None)
 
 
 def labels():
     """Every section label of the book."""
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "reference").glob("*.md")]
-    for notebook in (ROOT / "chapters").glob("*.ipynb"):
+    for notebook in (ROOT / "chapters").glob("[0-9]*/*.ipynb"):
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
         texts += ["".join(c["source"]) for c in cells if c["cell_type"] == "markdown"]
     return set(re.findall(r"^\(([\w-]+)\)=$", "\n".join(texts), flags=re.MULTILINE))
@@ -81,13 +81,9 @@ def test_every_row_leads_somewhere(heading, where):
 
 def test_the_landing_page_map_links_to_each_written_chapter_and_to_no_other():
     drawing = (ROOT / "images" / "course-map.svg").read_text(encoding="utf-8")
-    linked = sorted(re.findall(r'href="chapters/([\w-]+)\.html"', drawing))
-    walks = (
-        path.stem
-        for path in (ROOT / "chapters").glob("*.ipynb")
-        if not re.search(r"-(workshop|deeper)", path.stem)
-    )
-    assert linked == sorted(walks)
+    linked = sorted(re.findall(r'href="chapters/([\w-]+)/walk\.html"', drawing))
+    walks = (ROOT / "chapters").glob("*/walk.ipynb")
+    assert linked == sorted(path.parent.name for path in walks)
 
 
 def test_the_landing_page_calls_no_written_chapter_to_come():

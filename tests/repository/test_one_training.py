@@ -13,7 +13,7 @@ from d2lattn.book import running_pair
 CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
 FRENCH = "ses vieux chiens et la vache heureuse l' ont souvent vue ici ."  # walk 4's sentence
 ENGLISH = "his old dogs and the cow happy her saw often saw here ."  # a word for each
-BELIEVE, AT_WORK = "04b-believe-the-picture", "07b-transformer-at-work"
+BELIEVE, AT_WORK = "04b-believe-the-picture/walk", "07b-transformer-at-work/walk"
 OBJECTS, GENDERS = "objects = swapped", "exchanged, hidden = {}, {}"
 
 
@@ -32,7 +32,7 @@ def row(table: str, label: str) -> list[float]:
 
 
 def test_one_word_alone_looks_beside_on_the_page_of_4():
-    page = stored("04-bahdanau", "Storyboard(\n    english")
+    page = stored("04-bahdanau/walk", "Storyboard(\n    english")
     source, target, scores = (
         json.JSONDecoder().raw_decode(page.split(f'"{field}":')[1])[0]
         for field in ("source", "target", "scores")

@@ -50,13 +50,15 @@ def test_every_requirement_has_a_floor_and_none_is_pinned():
 def test_the_package_declares_what_it_imports_and_the_book_installs_it_all():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
     declared = names(project["dependencies"])
-    assert declared <= names(requirement_lines())
+    assert declared == {"torch", "numpy"}
+    book = names(project["optional-dependencies"]["book"])
+    assert declared | book <= names(requirement_lines())
     imported = set()
     for module in (ROOT / "d2lattn").rglob("*.py"):
         imported |= imported_by(module.read_text("utf8"))
     third_party = imported - set(sys.stdlib_module_names) - {"d2lattn"}
     # ipywidgets brings IPython and traitlets
-    assert third_party - {"IPython", "traitlets", "matplotlib_inline"} <= declared
+    assert third_party - {"IPython", "traitlets", "matplotlib_inline"} <= declared | book
 
 
 def test_pytorch_is_the_same_for_the_readme_and_for_binder():
@@ -198,6 +200,13 @@ def test_binder_takes_our_environment(binder_build):
     assert "requirements.txt" not in everything
 
 
+def test_binder_opens_the_questions_where_no_chapter_is_asked_for():
+    script = (ROOT / ".binder/postBuild").read_text("utf8")
+    (settings,) = re.findall(r"echo '(.*)'", script)
+    page = json.loads(settings)["LabApp"]["default_url"]
+    assert (ROOT / page.removeprefix("/lab/tree/")).is_file()
+
+
 def test_binder_asks_for_the_cpu_build_and_no_other(binder_build):
     wanted = [d for d in binder_build.environment_yaml["dependencies"] if isinstance(d, str)]
     assert "pytorch-cpu" in names(wanted)
@@ -210,7 +219,7 @@ def test_binder_has_all_that_the_chapters_import(binder_build):
     wanted = [d for d in binder_build.environment_yaml["dependencies"] if isinstance(d, str)]
     present = {conda_names.get(name, name) for name in names(wanted)}
     imported = set()
-    for chapter in (ROOT / "chapters").glob("*.ipynb"):
+    for chapter in (ROOT / "chapters").glob("[0-9]*/*.ipynb"):
         for cell in json.loads(chapter.read_text("utf8"))["cells"]:
             if cell["cell_type"] == "code":
                 imported |= imported_by("".join(cell["source"]))
@@ -218,6 +227,7 @@ def test_binder_has_all_that_the_chapters_import(binder_build):
     assert imported <= present
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
     assert names(project["dependencies"]) <= present
+    assert names(project["optional-dependencies"]["book"]) <= present
 
 
 # --- building and contributing ------------------------------------------------------------------
@@ -287,7 +297,7 @@ def test_ci_runs_the_oldest_pytorch_that_is_allowed():
     assert install == f"make .venv/installed TORCH_RELEASE=torch=={oldest}.0"
     assert f"startswith('{oldest}.0')" in release
     assert "--nbval-lax" in tests
-    assert tests.endswith("tests d2lattn chapters/*.ipynb")
+    assert tests.endswith("tests d2lattn chapters/*/*.ipynb")
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

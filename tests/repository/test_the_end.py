@@ -46,9 +46,8 @@ ROWS = table(PAGE)
 
 def test_every_walk_has_its_row():
     walks = [
-        path.name
-        for path in sorted((ROOT / "chapters").glob("*.ipynb"))
-        if re.fullmatch(r"\d\db?-(?!workshop|deeper).*", path.stem)
+        f"{path.parent.name}/{path.name}"
+        for path in sorted((ROOT / "chapters").glob("*/walk.ipynb"))
     ]
     linked = [next(target for _, target in LINK.findall(row.answer)) for row in ROWS]
     assert linked == walks
@@ -73,6 +72,17 @@ def test_each_number_is_linked_and_its_page_says_it_in_the_same_order(row):
     for text, target in links:
         for number in NUMBER.findall(text):
             assert number in left[target], f"{target} does not say {number} here"
+
+
+def test_the_start_page_leads_to_the_same_questions():
+    (text,) = walk("start.ipynb")
+    rows = re.findall(r"^\| (\w+) \| \[(.*)\]\((\S+)\) \| (.*) \|$", text, re.MULTILINE)
+    assert [row[:2] for row in rows] == [row[:2] for row in ROWS]
+    for _, _, target, exercises in rows:
+        workshop = ROOT / "chapters" / Path(target).with_name("workshop.ipynb")
+        assert (ROOT / "chapters" / target).is_file()
+        assert (str(Path(target).with_name("workshop.ipynb")) in exercises) == workshop.is_file()
+        assert bool(exercises) == workshop.is_file()
 
 
 def test_the_landing_page_asks_the_same_questions_in_the_same_order():

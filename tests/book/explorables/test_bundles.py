@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from refresh_explorables import refresh, refreshed
+from run_notebooks import NOTEBOOKS
 
 from d2lattn.book.explorables.base import BUNDLES
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ROOT / "javascript" / "src"
-CHAPTERS = sorted((ROOT / "chapters").glob("**/*.ipynb"))
 
 
 def digest(names: list[str]) -> str:
@@ -34,11 +34,11 @@ def test_bundle_is_of_the_sources_as_they_are(bundle):
 
 
 def test_stored_outputs_hold_the_bundles_as_they_are(tmp_path):
-    for path in CHAPTERS:
+    for path in NOTEBOOKS:
         copy = Path(shutil.copy(path, tmp_path))
         refresh(copy)
         assert copy.read_bytes() == path.read_bytes(), "call: python scripts/refresh_explorables.py"
-    outputs = sum(path.read_text(encoding="utf-8").count("data-d2lx=") for path in CHAPTERS)
+    outputs = sum(path.read_text(encoding="utf-8").count("data-d2lx=") for path in NOTEBOOKS)
     assert outputs >= 4
 
 

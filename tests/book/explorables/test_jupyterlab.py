@@ -22,9 +22,9 @@ CHAPTERS = REPOSITORY / "chapters"
 
 # chapter, title of its explorable, name of one of its sliders, a key that moves it
 PLAYED = [
-    ("01-attention-cues", "Cue mixer", "How strongly the query speaks", "ArrowRight"),
-    ("02-nadaraya-watson", "Nadaraya-Watson bench", "Bandwidth h", "ArrowRight"),
-    ("03-scoring-functions", "Saturation lab", "Width d", "ArrowLeft"),
+    ("01-attention-cues/walk", "Cue mixer", "How strongly the query speaks", "ArrowRight"),
+    ("02-nadaraya-watson/walk", "Nadaraya-Watson bench", "Bandwidth h", "ArrowRight"),
+    ("03-scoring-functions/walk", "Saturation lab", "Width d", "ArrowLeft"),
 ]
 
 # The live figure stands in its widget; the static one in the element of its words.
@@ -62,6 +62,7 @@ def lab(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab") / "chapters"
     shutil.copytree(REPOSITORY / "images", folder.parent / "images")
     folder.mkdir()
+    shutil.copy(CHAPTERS / "start.ipynb", folder)
     _write_small_notebook(folder / "small.ipynb")
     for chapter, *_ in PLAYED:
         _write_until_its_explorable(CHAPTERS / f"{chapter}.ipynb", folder)
@@ -75,6 +76,7 @@ def lab(tmp_path_factory):
             *(f"--ServerApp.port={port}", "--ServerApp.ip=127.0.0.1"),
             *("--IdentityProvider.token=", "--ServerApp.password="),
             *(f"--ServerApp.root_dir={folder}", "--ServerApp.port_retries=0"),
+            f"--LabApp.default_url={first_page()}",
             "--LabApp.news_url=",
             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         ],
@@ -94,6 +96,13 @@ def lab(tmp_path_factory):
             server.kill()
 
 
+def first_page() -> str:
+    """What `make lab` opens."""
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    assert '"--LabApp.default_url=$(START)"' in makefile
+    return re.search(r"^START := (.*)$", makefile, re.MULTILINE)[1]
+
+
 def _write_small_notebook(path: Path) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
     notebook.metadata["kernelspec"] = {"display_name": "Python 3", "name": "python3"}
@@ -106,7 +115,8 @@ def _write_until_its_explorable(chapter: Path, folder: Path) -> None:
     notebook = nbformat.read(chapter, as_version=4)
     shown = [i for i, cell in enumerate(notebook.cells) if "data-d2lx=" in str(cell.get("outputs"))]
     notebook.cells = notebook.cells[: shown[0] + 1]
-    nbformat.write(notebook, folder / chapter.name)
+    (folder / chapter.parent.name).mkdir()
+    nbformat.write(notebook, folder / chapter.parent.name / chapter.name)
 
 
 def _wait_for(address: str, server: subprocess.Popen) -> None:
@@ -154,6 +164,15 @@ def without_anywidget(lab):
     page.write_text('{"disabledExtensions": {"anywidget": true}}')
     yield
     shutil.rmtree(page.parent)
+
+
+def test_the_questions_come_first_and_lead_to_their_walks(profile, lab):
+    page = profile.new_page()
+    page.goto(lab.address.removesuffix("lab"))
+    question = page.get_by_role("link", name="What does a query add")
+    question.click(timeout=90_000)
+    page.get_by_role("heading", name="1. Attention cues").wait_for(timeout=90_000)
+    page.close()
 
 
 def test_saved_notebook_says_something_before_it_is_run(open_notebook):
