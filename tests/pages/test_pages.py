@@ -105,7 +105,7 @@ def test_interactive_figures_keep_a_page_light(trees):
 
 
 def test_every_notebook_page_offers_binder(trees):
-    notebooks = {f"chapters/{path.parent.name}/{path.stem}" for path in CHAPTERS.glob("[0-9]*/*.ipynb")}
+    notebooks = {page_of(path).removesuffix(".html") for path in CHAPTERS.glob("[0-9]*/*.ipynb")}
     assert notebooks
     for name in notebooks:
         links = trees[f"{name}.html"].xpath("//a/@href")
