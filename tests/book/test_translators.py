@@ -18,7 +18,7 @@ from d2lattn.book import translators
 from d2lattn.book.translators import RECIPES, load_translator, new_translator, write_translator
 from d2lattn.corpus import Pair, batches, load_corpus
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SENTENCE = "his old dogs and the happy cow often saw her here ."
 WRITTEN = "ses vieux chiens et la vache heureuse l' ont souvent vue ici ."
 
