@@ -1,6 +1,6 @@
 """Hide each state of 4b's two translators in turn, and store where they looked and what changed.
 
-usage: python scripts/store_looks.py [FILE]      (ten seconds; writes d2lattn/book/experiments/looks.npz)
+usage: python scripts/store_looks.py [FILE]   (ten seconds; d2lattn/book/experiments/looks.npz)
 
 A page that needs all of it would wait four seconds for it.
 """
@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 import d2lattn as d2l
+from d2lattn.book.experiments.looks import FILE, KINDS, MODELS, NUM_SENTENCES
 from d2lattn.book.translators import Translator, load_translator
 from d2lattn.corpus import Pair, batches, load_corpus
-from d2lattn.book.experiments.looks import FILE, KINDS, MODELS, NUM_SENTENCES
 
 
 def looks(translator: Translator, pairs: Sequence[Pair]) -> dict[Pair, tuple[Tensor, ...]]:
