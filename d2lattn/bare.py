@@ -1,0 +1,200 @@
+"""Attention to Transformer on one page: each mechanism bare, in formula order.
+
+The package's other modules compute the same, with checks, options and dropout.
+Axes: B sequences, Q queries, K keys, H heads, D width, F hidden units, V words
+(or a value's width), S source steps, T target steps, N steps of either. A mask
+is true where a query may look; there must be such a key for each query.
+"""
+
+import torch
+from torch import nn
+
+
+def masked_softmax(scores, mask=None):
+    """Share out a 1 among the keys in sight: e^score / sum of e^score."""
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)  # e^-inf = 0
+    return scores.softmax(dim=-1)  # along the keys
+
+
+def dot_product_scores(queries, keys):
+    """Score every key for every query: q^T k / sqrt(d)."""
+    scores = queries @ keys.mT  # (B, Q, D) x (B, D, K) -> (B, Q, K)
+    return scores / keys.shape[-1] ** 0.5
+
+
+def additive_scores(queries, keys, W_q, W_k, w_v):
+    """Score every key for every query: w_v^T tanh(W_q q + W_k k)."""
+    q = W_q(queries).unsqueeze(-2)  # (B, Q, D) -> (B, Q, F) -> (B, Q, 1, F)
+    k = W_k(keys).unsqueeze(-3)  # (B, K, D) -> (B, K, F) -> (B, 1, K, F)
+    return w_v(torch.tanh(q + k)).squeeze(-1)  # (B, Q, K, F) -> (B, Q, K)
+
+
+def attention(queries, keys, values, mask=None):
+    """Give softmax(Q K^T / sqrt(d)) V, and the weights."""
+    weights = masked_softmax(dot_product_scores(queries, keys), mask)
+    return weights @ values, weights  # (B, Q, K) x (B, K, V) -> (B, Q, V)
+
+
+def self_attention(X, W_q, W_k, W_v):
+    """Attend where queries, keys and values all come from the same words X."""
+    return attention(X @ W_q, X @ W_k, X @ W_v)  # (N, D) -> (N, V)
+
+
+def nadaraya_watson(queries, keys, values, h):
+    """Attention by distance: softmax(-u^2 / 2), where u = (x - x_i) / h."""
+    u = (queries.unsqueeze(-1) - keys) / h  # (Q, 1) - (K,) -> (Q, K)
+    weights = torch.softmax(-(u**2) / 2, dim=-1)
+    return (weights * values).sum(dim=-1), weights  # (Q, K) -> (Q,)
+
+
+def split_heads(X, num_heads):
+    """Cut rows into heads: (B, N, D) -> (B, N, H, D/H) -> (B, H, N, D/H)."""
+    return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)  # (B, H, N, D/H)
+
+
+class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
+    def __init__(self, num_hiddens, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=False)
+        self.W_k = nn.Linear(num_hiddens, num_hiddens, bias=False)
+        self.W_v = nn.Linear(num_hiddens, num_hiddens, bias=False)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=False)
+
+    def forward(self, queries, keys, values, mask=None):
+        q = split_heads(self.W_q(queries), self.num_heads)  # (B, H, Q, D/H)
+        k = split_heads(self.W_k(keys), self.num_heads)  # (B, H, K, D/H)
+        v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, D/H)
+        heads, self.attention_weights = attention(q, k, v, mask)
+        rows = heads.transpose(1, 2).flatten(2)  # (B, H, Q, D/H) -> (B, Q, D)
+        return self.W_o(rows)
+
+
+def positions(T, D):
+    """Give each place i its waves: sin(omega_j i), cos(omega_j i) for each j."""
+    i = torch.arange(T).unsqueeze(1)  # places, (T, 1)
+    omega = 10000 ** (-torch.arange(0, D, 2) / D)  # speeds, (D/2,)
+    P = torch.empty(T, D)
+    P[:, 0::2] = torch.sin(i * omega)  # (T, 1) x (D/2,) -> (T, D/2)
+    P[:, 1::2] = torch.cos(i * omega)
+    return P
+
+
+class AddNorm(nn.Module):  # LN(x + y)
+    def __init__(self, num_hiddens):
+        super().__init__()
+        self.gamma = nn.Parameter(torch.ones(num_hiddens))
+        self.beta = nn.Parameter(torch.zeros(num_hiddens))
+
+    def forward(self, X, Y):  # (B, N, D) both
+        Z = X + Y
+        mean = Z.mean(dim=-1, keepdim=True)  # of each position, (B, N, 1)
+        variance = Z.var(dim=-1, keepdim=True, unbiased=False)
+        return self.gamma * (Z - mean) / (variance + 1e-5).sqrt() + self.beta
+
+
+class PositionWiseFFN(nn.Module):  # W_2 max(0, W_1 x + b_1) + b_2
+    def __init__(self, num_hiddens, ffn_num_hiddens):
+        super().__init__()
+        self.W_1 = nn.Linear(num_hiddens, ffn_num_hiddens)  # with its b
+        self.W_2 = nn.Linear(ffn_num_hiddens, num_hiddens)
+
+    def forward(self, X):  # (B, N, D) -> (B, N, F) -> (B, N, D)
+        return self.W_2(self.W_1(X).relu())
+
+
+class EncoderBlock(nn.Module):  # ask everyone, then think
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads):
+        super().__init__()
+        self.attention = MultiHeadAttention(num_hiddens, num_heads)
+        self.addnorm1 = AddNorm(num_hiddens)
+        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
+        self.addnorm2 = AddNorm(num_hiddens)
+
+    def forward(self, X, mask=None):  # (B, S, D)
+        X = self.addnorm1(X, self.attention(X, X, X, mask))
+        return self.addnorm2(X, self.ffn(X))
+
+
+class DecoderBlock(nn.Module):  # ask your past, the source, then think
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads):
+        super().__init__()
+        self.attention1 = MultiHeadAttention(num_hiddens, num_heads)
+        self.addnorm1 = AddNorm(num_hiddens)
+        self.attention2 = MultiHeadAttention(num_hiddens, num_heads)
+        self.addnorm2 = AddNorm(num_hiddens)
+        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
+        self.addnorm3 = AddNorm(num_hiddens)
+
+    def forward(self, X, encoded, mask=None):  # (B, T, D), (B, S, D)
+        causal = X.new_ones(X.shape[1], X.shape[1]).tril().bool()  # (T, T)
+        X = self.addnorm1(X, self.attention1(X, X, X, causal))
+        X = self.addnorm2(X, self.attention2(X, encoded, encoded, mask))
+        return self.addnorm3(X, self.ffn(X))
+
+
+def embed_tokens(tokens, embedding):
+    """Give sqrt(d) times each token's vector, plus its position."""
+    X = embedding(tokens)  # (B, N) -> (B, N, D)
+    return X * X.shape[2] ** 0.5 + positions(*X.shape[1:]).to(X)
+
+
+class Transformer(nn.Module):  # sizes: num_hiddens, ffn_num_hiddens, num_heads
+    def __init__(self, source_size, target_size, num_layers, *sizes):
+        super().__init__()
+        num_hiddens = sizes[0]
+        layers = range(num_layers)
+        self.source_embedding = nn.Embedding(source_size, num_hiddens)
+        self.encoder = nn.ModuleList(EncoderBlock(*sizes) for _ in layers)
+        self.target_embedding = nn.Embedding(target_size, num_hiddens)
+        self.decoder = nn.ModuleList(DecoderBlock(*sizes) for _ in layers)
+        self.dense = nn.Linear(num_hiddens, target_size)
+        for embedding in (self.source_embedding, self.target_embedding):
+            nn.init.normal_(embedding.weight, std=num_hiddens**-0.5)
+
+    def encode(self, source, mask=None):  # (B, S) -> (B, S, D)
+        X = embed_tokens(source, self.source_embedding)
+        for block in self.encoder:
+            X = block(X, mask)
+        return X
+
+    def decode(self, target, encoded, mask=None):  # (B, T) -> (B, T, V)
+        X = embed_tokens(target, self.target_embedding)
+        for block in self.decoder:
+            X = block(X, encoded, mask)
+        return self.dense(X)
+
+    def forward(self, source, target, mask=None):  # mask: (B, 1, 1, S)
+        return self.decode(target, self.encode(source, mask), mask)
+
+
+@torch.no_grad()
+def greedy_decode(model, source, mask=None, max_len=50, bos=1, eos=2):
+    """Write the likeliest next token, again and again, until <eos>."""
+    encoded = model.encode(source, mask)  # (B, S, D)
+    tokens = torch.full_like(source[:, :1], bos)  # (B, 1)
+    while tokens.shape[1] <= max_len and not (tokens == eos).any(dim=1).all():
+        scores = model.decode(tokens, encoded, mask)  # (B, T, V)
+        best = scores[:, -1:].argmax(dim=-1)  # (B, 1, V) -> (B, 1)
+        tokens = torch.cat((tokens, best), dim=1)  # (B, T + 1)
+    return tokens[:, 1:]
+
+
+class BahdanauDecoder(nn.Module):  # the last state s asks the source's h
+    def __init__(self, vocab_size, embed_size, num_hiddens):
+        super().__init__()
+        self.W_k = nn.Linear(num_hiddens, num_hiddens, bias=False)
+        self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=False)
+        self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+        self.embedding = nn.Embedding(vocab_size, embed_size)
+        self.gru = nn.GRUCell(num_hiddens + embed_size, num_hiddens)
+        self.dense = nn.Linear(num_hiddens, vocab_size)
+
+    def forward(self, y, s, h, mask=None):  # (B,), (B, D), (B, S, D)
+        query = s.unsqueeze(1)  # (B, D) -> (B, 1, D)
+        scores = additive_scores(query, h, self.W_q, self.W_k, self.w_v)
+        weights = masked_softmax(scores, mask)  # (B, 1, S)
+        context = (weights @ h).squeeze(1)  # (B, 1, S) x (B, S, D) -> (B, D)
+        s = self.gru(torch.cat((context, self.embedding(y)), dim=-1), s)
+        return self.dense(s), s, weights  # (B, V), (B, D), (B, 1, S)

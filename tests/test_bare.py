@@ -1,0 +1,442 @@
+"""The one page is one page, and each part of it gives what the package's class gives.
+
+In double precision, outputs and gradients of inputs and parameters: equal to 1e-10.
+"""
+
+import ast
+import re
+from operator import itemgetter
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+import d2lattn as d2l
+from d2lattn import bare
+
+PAGE = Path(bare.__file__).read_text("utf-8")
+DRAWN = settings(deadline=None, max_examples=15, derandomize=True)
+SIZES = st.integers(1, 5)
+SEEDS = st.integers(0, 10_000)
+KINDS = st.sampled_from(["none", "a sequence", "a query"])
+
+
+@pytest.fixture(autouse=True)
+def _exact():
+    torch.manual_seed(0)
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+def close(ours, theirs):
+    torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-10)
+
+
+def with_weights_of(package, page):
+    """Give a part of the page the parameters of its twin: as many, in the same order."""
+    mine, theirs = list(page.parameters()), list(package.parameters())
+    assert [p.shape for p in mine] == [p.shape for p in theirs]
+    with torch.no_grad():
+        for ours, other in zip(mine, theirs, strict=True):
+            other.normal_()  # so that no gamma is 1 and no bias 0
+            ours.copy_(other)
+    return page
+
+
+def agree(inputs, ours, theirs, page=None, package=None):
+    """Compare outputs, and gradients of the inputs and of both modules' parameters."""
+    found, back = [], None
+    for run, module in ((ours, page), (theirs, package)):
+        given_now = [x.clone().requires_grad_() for x in inputs]
+        leaves = given_now + ([] if module is None else list(module.parameters()))
+        output = run(*given_now)
+        back = torch.randn_like(output) if back is None else back
+        gradients = torch.autograd.grad(output, leaves, back, materialize_grads=True)
+        found.append([output, *gradients])
+    assert len(found[0]) == len(found[1])
+    for mine, other in zip(*found, strict=True):
+        close(mine, other)
+
+
+def lengths(kind, batch, num_queries, num_keys):
+    """Draw valid lengths, each at least 1, and the mask (B, 1, K) or (B, Q, K) they stand for."""
+    if kind == "none":
+        return None, None
+    shape = (batch,) if kind == "a sequence" else (batch, num_queries)
+    lens = torch.randint(1, num_keys + 1, shape)
+    mask = torch.arange(num_keys) < lens.reshape(batch, -1, 1)
+    return lens, mask
+
+
+def for_heads(mask):
+    return None if mask is None else mask.unsqueeze(1)  # (B, 1, K) -> (B, 1, 1, K)
+
+
+# One page
+
+
+def test_it_is_one_page():
+    lines = PAGE.splitlines()
+    assert len(lines) <= 200
+    assert max(map(len, lines)) <= 79  # what the book's column holds
+    assert PAGE.isascii()
+
+
+def test_it_needs_nothing_but_pytorch():
+    imports = [n for n in ast.walk(ast.parse(PAGE)) if isinstance(n, ast.Import | ast.ImportFrom)]
+    names = {n.module if isinstance(n, ast.ImportFrom) else n.names[0].name for n in imports}
+    assert names == {"torch"}
+
+
+def test_it_checks_nothing():
+    checks = ast.Raise | ast.Assert | ast.Try
+    assert not [node for node in ast.walk(ast.parse(PAGE)) if isinstance(node, checks)]
+    tests = [node.test for node in ast.walk(ast.parse(PAGE)) if isinstance(node, ast.If)]
+    assert [ast.unparse(test) for test in tests] == ["mask is not None"]
+
+
+def test_each_line_that_moves_axes_says_how():
+    moving = re.compile(r" @ |\.mT\b|transpose\(|flatten\(|squeeze\(")
+    shape = re.compile(r"#.*\([BNTQKS(]")
+    silent = [x for x in PAGE.splitlines() if moving.search(x) and not shape.search(x)]
+    assert not silent
+
+
+def test_every_function_says_its_formula_and_every_class_has_it_beside_its_name():
+    lines = PAGE.splitlines()
+    for node in ast.parse(PAGE).body:
+        if isinstance(node, ast.FunctionDef):
+            assert ast.get_docstring(node)
+        elif isinstance(node, ast.ClassDef):
+            assert "  # " in lines[node.lineno - 1], node.name
+
+
+# By hand
+
+
+def test_by_hand():
+    weights = bare.masked_softmax(torch.zeros(3), torch.tensor([True, True, False]))
+    assert weights.tolist() == [0.5, 0.5, 0.0]
+    ones, key = torch.ones(1, 4), torch.tensor([[1.0, 2, 3, 4]])
+    assert bare.dot_product_scores(ones, key).tolist() == [[5.0]]  # 10 / sqrt(4)
+    keys, values = torch.tensor([[0.0], [999]]), torch.tensor([[7.0], [21]])
+    output, weights = bare.attention(torch.tensor([[0.0], [1]]), keys, values)
+    assert output.tolist() == [[14.0], [21.0]]  # the mean; the one that fits
+    assert weights.tolist() == [[0.5, 0.5], [0.0, 1.0]]
+    answer, weights = bare.nadaraya_watson(
+        torch.tensor([0.5]), torch.tensor([0.0, 1]), torch.tensor([2.0, 4]), h=1
+    )
+    assert (answer.tolist(), weights.tolist()) == ([3.0], [[0.5, 0.5]])
+    assert bare.split_heads(torch.tensor([[[1, 2, 3, 4]]]), 2).tolist() == [[[[1, 2]], [[3, 4]]]]
+    normed = bare.AddNorm(4)(torch.tensor([0.0, 2, 0, 0]), torch.tensor([0.0, 0, 2, 0]))
+    assert [round(entry, 4) for entry in normed.tolist()] == [-1, 1, 1, -1]
+
+
+# Scores, softmax, attention
+
+
+@DRAWN
+@given(SIZES, SIZES, SIZES, KINDS, SEEDS)
+def test_masked_softmax(batch, num_queries, num_keys, kind, seed):
+    torch.manual_seed(seed)
+    lens, mask = lengths(kind, batch, num_queries, num_keys)
+    agree(
+        [torch.randn(batch, num_queries, num_keys)],
+        lambda X: bare.masked_softmax(X, mask),
+        lambda X: d2l.masked_softmax(X, lens),
+    )
+
+
+@DRAWN
+@given(SIZES, SIZES, SIZES, SIZES, KINDS, st.booleans(), SEEDS)
+def test_attention(batch, num_queries, num_keys, width, kind, heads, seed):
+    torch.manual_seed(seed)
+    lens, mask = lengths(kind, batch, num_queries, num_keys)
+    package = d2l.DotProductAttention(dropout=0)
+    axes, mask = ((batch, 2), for_heads(mask)) if heads else ((batch,), mask)
+    inputs = [
+        torch.randn(*axes, num_queries, width),
+        torch.randn(*axes, num_keys, width),
+        torch.randn(*axes, num_keys, width + 1),
+    ]
+    agree(
+        inputs,
+        lambda q, k, v: bare.attention(q, k, v, mask)[0],
+        lambda q, k, v: package(q, k, v, lens),
+    )
+    close(bare.attention(*inputs, mask)[1], package.attention_weights)
+
+
+@DRAWN
+@given(SIZES, SIZES, SIZES, SIZES, KINDS, SEEDS)
+def test_additive_scores(batch, num_queries, num_keys, num_hiddens, kind, seed):
+    torch.manual_seed(seed)
+    lens, mask = lengths(kind, batch, num_queries, num_keys)
+    package = d2l.AdditiveAttention(3, 2, num_hiddens, dropout=0)
+
+    def by_page(queries, keys, values):
+        maps = package.W_q, package.W_k, package.w_v
+        return bare.masked_softmax(bare.additive_scores(queries, keys, *maps), mask) @ values
+
+    inputs = [
+        torch.randn(batch, num_queries, 2),
+        torch.randn(batch, num_keys, 3),
+        torch.randn(batch, num_keys, 4),
+    ]
+    agree(inputs, by_page, lambda q, k, v: package(q, k, v, lens), package, package)
+
+
+@DRAWN
+@given(SIZES, SIZES, SEEDS)
+def test_self_attention(num_words, width, seed):
+    torch.manual_seed(seed)
+    inputs = [torch.randn(*shape) for shape in ((num_words, 5), (5, width), (5, width), (5, 3))]
+    package = d2l.DotProductAttention(dropout=0)
+    agree(
+        inputs,
+        lambda *given_now: bare.self_attention(*given_now)[0],
+        lambda X, *matrices: package(*((X @ matrix)[None] for matrix in matrices))[0],
+    )
+    close(bare.self_attention(*inputs)[1], package.attention_weights[0])
+
+
+@DRAWN
+@given(SIZES, SIZES, st.floats(0.3, 30), SEEDS)
+def test_kernel_regression(num_queries, num_keys, h, seed):
+    torch.manual_seed(seed)
+    inputs = [torch.randn(size) for size in (num_queries, num_keys, num_keys)]
+    for take in (itemgetter(0), itemgetter(1)):  # predictions, weights
+
+        def ours(*given_now, take=take):
+            return take(bare.nadaraya_watson(*given_now, h))
+
+        def theirs(*given_now, take=take):
+            return take(d2l.nadaraya_watson(*given_now, h))
+
+        agree(inputs, ours, theirs)
+
+
+@DRAWN
+@given(SIZES, SIZES, SEEDS)
+def test_kernel_regression_with_a_learned_width(num_queries, num_keys, seed):
+    torch.manual_seed(seed)
+    package = d2l.NWKernelRegression()
+    nn.init.uniform_(package.w, 0.1, 2)
+    rows = num_queries, num_keys  # each query has keys of its own
+    agree(
+        [torch.randn(num_queries), torch.randn(rows), torch.randn(rows)],
+        lambda *given_now: bare.nadaraya_watson(*given_now, 1 / package.w)[0],
+        package,
+        package,
+        package,
+    )
+
+
+# Heads, positions, norms
+
+
+@DRAWN
+@given(SIZES, SIZES, SIZES, st.sampled_from([1, 2, 3, 6]), KINDS, SEEDS)
+def test_multi_head_attention(batch, num_queries, num_keys, num_heads, kind, seed):
+    torch.manual_seed(seed)
+    lens, mask = lengths(kind, batch, num_queries, num_keys)
+    package = d2l.MultiHeadAttention(6, 6, 6, 6, num_heads, dropout=0)
+    page = with_weights_of(package, bare.MultiHeadAttention(6, num_heads))
+    agree(
+        [torch.randn(batch, size, 6) for size in (num_queries, num_keys, num_keys)],
+        lambda q, k, v: page(q, k, v, for_heads(mask)),
+        lambda q, k, v: package(q, k, v, lens),
+        page,
+        package,
+    )
+    close(page.attention_weights, package.attention_weights)
+
+
+@pytest.mark.parametrize(("num_steps", "width"), [(1, 2), (3, 4), (1000, 512)])
+def test_positions(num_steps, width):
+    close(bare.positions(num_steps, width), d2l.sinusoids(num_steps, width))
+
+
+def test_positions_by_hand():
+    rounded = [round(entry, 4) for entry in bare.positions(2, 4)[1].tolist()]
+    assert rounded == [0.8415, 0.5403, 0.01, 1.0]  # sin 1, cos 1, sin 1/100, cos 1/100
+
+
+@DRAWN
+@given(SIZES, SIZES, st.integers(2, 6), SEEDS)
+def test_add_and_norm(batch, steps, width, seed):
+    torch.manual_seed(seed)
+    package = d2l.AddNorm(width, dropout=0)
+    page = with_weights_of(package, bare.AddNorm(width))
+    inputs = torch.randn(2, batch, steps, width).unbind()
+    agree(inputs, page, package, page, package)
+
+
+@DRAWN
+@given(SIZES, SIZES, SIZES, SIZES, SEEDS)
+def test_position_wise_network(batch, steps, width, num_hiddens, seed):
+    torch.manual_seed(seed)
+    package = d2l.PositionWiseFFN(width, num_hiddens, width)
+    page = with_weights_of(package, bare.PositionWiseFFN(width, num_hiddens))
+    agree([torch.randn(batch, steps, width)], page, package, page, package)
+
+
+# Blocks
+
+
+@DRAWN
+@given(SIZES, SIZES, st.sampled_from([1, 2, 4]), KINDS, SEEDS)
+def test_encoder_block(batch, steps, num_heads, kind, seed):
+    torch.manual_seed(seed)
+    lens, mask = lengths(kind, batch, steps, steps)
+    package = d2l.EncoderBlock(8, 5, num_heads)
+    page = with_weights_of(package, bare.EncoderBlock(8, 5, num_heads))
+    agree(
+        [torch.randn(batch, steps, 8)],
+        lambda X: page(X, for_heads(mask)),
+        lambda X: package(X, lens),
+        page,
+        package,
+    )
+
+
+@DRAWN
+@given(SIZES, SIZES, SIZES, st.sampled_from([1, 2, 4]), st.booleans(), SEEDS)
+def test_decoder_block(batch, steps, source_steps, num_heads, padded, seed):
+    torch.manual_seed(seed)
+    lens, mask = lengths("a sequence" if padded else "none", batch, steps, source_steps)
+    package = d2l.DecoderBlock(8, 5, num_heads)
+    page = with_weights_of(package, bare.DecoderBlock(8, 5, num_heads))
+    agree(
+        [torch.randn(batch, steps, 8), torch.randn(batch, source_steps, 8)],
+        lambda X, encoded: page(X, encoded, for_heads(mask)),
+        lambda X, encoded: package(X, package.init_state(encoded, lens))[0],
+        page,
+        package,
+    )
+
+
+# The whole
+
+
+def transformers(num_layers=2, num_heads=2):
+    sizes = {"num_hiddens": 8, "ffn_num_hiddens": 5, "num_heads": num_heads}
+    package = d2l.EncoderDecoder(
+        d2l.TransformerEncoder(7, **sizes, num_layers=num_layers),
+        d2l.TransformerDecoder(9, **sizes, num_layers=num_layers),
+    )
+    return package, with_weights_of(package, bare.Transformer(7, 9, num_layers, 8, 5, num_heads))
+
+
+@DRAWN
+@given(SIZES, SIZES, SIZES, st.integers(1, 3), st.sampled_from([1, 2, 4]), st.booleans(), SEEDS)
+def test_transformer(batch, steps, source_steps, num_layers, num_heads, padded, seed):
+    torch.manual_seed(seed)
+    lens, mask = lengths("a sequence" if padded else "none", batch, steps, source_steps)
+    package, page = transformers(num_layers, num_heads)
+    source, target = torch.randint(7, (batch, source_steps)), torch.randint(9, (batch, steps))
+    agree(
+        [],
+        lambda: page(source, target, for_heads(mask)),
+        lambda: package(source, target, lens)[0],
+        page,
+        package,
+    )
+    encoded = page.encode(source, for_heads(mask))
+    close(encoded, package.encoder(source, lens))
+    state = package.decoder.init_state(encoded, lens)
+    close(page.decode(target, encoded, for_heads(mask)), package.decoder(target, state)[0])
+
+
+def test_every_layer_keeps_the_weights_of_its_heads():
+    package, page = transformers()
+    source, target = torch.randint(7, (3, 4)), torch.randint(9, (3, 5))
+    page(source, target)
+    package(source, target)
+    for blocks, which, theirs in (
+        (page.encoder, "attention", package.encoder.attention_weights),
+        (page.decoder, "attention1", package.decoder.self_attention_weights),
+        (page.decoder, "attention2", package.decoder.attention_weights),
+    ):
+        ours = [getattr(block, which).attention_weights for block in blocks]
+        close(torch.stack(ours, dim=1), theirs)
+
+
+def test_a_new_one_starts_as_the_packages_does():
+    """Entries of embedded tokens are about 1, so that they do not drown positions."""
+    page = bare.Transformer(2000, 3000, 1, 64, 8, 4)
+    for embedding in (page.source_embedding, page.target_embedding):
+        assert abs(embedding.weight.std() * 64**0.5 - 1) < 0.02
+
+
+def test_it_runs_in_the_precision_that_it_is_given():
+    page = bare.Transformer(7, 9, 1, 8, 5, 2).to(torch.bfloat16)
+    assert page(torch.ones(2, 3).long(), torch.ones(2, 4).long()).dtype == torch.bfloat16
+
+
+@DRAWN
+@given(SIZES, SIZES, st.booleans(), st.integers(1, 12), SEEDS)
+def test_greedy_writing(batch, source_steps, padded, max_len, seed):
+    torch.manual_seed(seed)
+    lens, mask = lengths("a sequence" if padded else "none", batch, 1, source_steps)
+    package, page = transformers(num_layers=1)
+    with torch.no_grad():  # some rows end early, some never
+        package.decoder.dense.bias[2] += 2
+        page.dense.bias[2] += 2
+    source = torch.randint(7, (batch, source_steps))
+    tokens = bare.greedy_decode(page, source, for_heads(mask), max_len)
+    found = d2l.greedy_decode(package, source, lens, max_len=max_len)
+    for row, theirs in zip(tokens.tolist(), found, strict=True):
+        assert theirs.finished == (2 in row)
+        assert row[: row.index(2) if theirs.finished else None] == theirs.tokens
+    longest = max(len(theirs.tokens) + theirs.finished for theirs in found)
+    assert tokens.shape == (batch, longest)  # it stops when all have ended
+
+
+def test_greedy_writing_has_its_words_for_beginning_and_end():
+    package, page = transformers()
+    source = torch.randint(7, (200, 4))
+    ends = set()
+    for bos, eos in ((1, 2), (4, 0)):
+        tokens = bare.greedy_decode(page, source, max_len=9, bos=bos, eos=eos)
+        found = d2l.greedy_decode(package, source, max_len=9, bos=bos, eos=eos)
+        rows = [row[: row.index(eos) if eos in row else None] for row in tokens.tolist()]
+        assert rows == [theirs.tokens for theirs in found]
+        ends |= {theirs.finished for theirs in found}
+    assert ends == {True, False}
+
+
+# Bahdanau's decoder
+
+
+@DRAWN
+@given(SIZES, SIZES, SIZES, st.booleans(), SEEDS)
+def test_steps_of_bahdanaus_decoder(batch, steps, source_steps, padded, seed):
+    torch.manual_seed(seed)
+    lens, mask = lengths("a sequence" if padded else "none", batch, 1, source_steps)
+    package = d2l.Seq2SeqAttentionDecoder(9, 3, 4, num_layers=1)
+    page = with_weights_of(package, bare.BahdanauDecoder(9, 3, 4))
+    target = torch.randint(9, (batch, steps))
+    looks = []
+
+    def by_page(s, h):
+        logits = []
+        for y in target.unbind(dim=1):
+            scores, s, weights = page(y, s, h, mask)
+            logits.append(scores)
+            looks.append(weights)
+        return torch.stack(logits, dim=1)
+
+    agree(
+        [torch.randn(batch, 4), torch.randn(batch, source_steps, 4)],
+        by_page,
+        lambda s, h: package(target, package.init_state((h, s[None]), lens))[0],
+        page,
+        package,
+    )
+    close(torch.cat(looks, dim=1), package.attention_weights)
