@@ -72,7 +72,7 @@ class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
 
 
 def positions(T, D):
-    """Give each place i its waves: sin(omega_j i), cos(omega_j i) for each j."""
+    """Give place i its waves: sin(omega_j i) and cos(omega_j i) for each j."""
     i = torch.arange(T).unsqueeze(1)  # places, (T, 1)
     omega = 10000 ** (-torch.arange(0, D, 2) / D)  # speeds, (D/2,)
     P = torch.empty(T, D)
