@@ -411,8 +411,18 @@ def test_greedy_writing_has_its_words_for_beginning_and_end():
         assert rows == [theirs.tokens for theirs in found]
         assert {theirs.finished for theirs in found} == {True, False}
         written.append({tuple(row) for row in rows})
+        ended = torch.tensor([theirs.finished for theirs in found])
+        again = bare.greedy_decode(page, source[ended], mask[ended], 50, bos, eos)
+        assert again.shape[1] == (tokens[ended] == eos).int().argmax(dim=1).max() + 1
     assert min(map(len, written)) > 10
-    assert not tokens.requires_grad
+
+
+def test_greedy_writing_records_no_gradients():
+    _, page = transformers()
+    recorded = []
+    page.dense.register_forward_hook(lambda *_: recorded.append(torch.is_grad_enabled()))
+    bare.greedy_decode(page, torch.ones(1, 3).long(), max_len=2)
+    assert recorded == [False, False]
 
 
 # Bahdanau's decoder
