@@ -37,14 +37,8 @@ from d2lattn.analysis.metrics import (
     shift_links,
     uniform_links,
 )
-from d2lattn.decoding import (
-    AttentionSteps,
-    Hypothesis,
-    attention_steps,
-    beam_search,
-    greedy_decode,
-    teacher_forced_attention,
-)
+from d2lattn.analysis.steps import AttentionSteps, attention_steps, teacher_forced_attention
+from d2lattn.decoding import Hypothesis, beam_search, greedy_decode
 from d2lattn.kernel_regression import (
     KERNELS,
     NWKernelRegression,

@@ -8,8 +8,8 @@ import pytest
 import torch
 from explorable_pages import HOSTILE, STEPS, assert_words_are_text, frame, live, shown, story
 
+from d2lattn.analysis.steps import attention_steps
 from d2lattn.book.explorables import Storyboard
-from d2lattn.decoding import attention_steps
 from d2lattn.seq2seq import EncoderDecoder, Seq2SeqAttentionDecoder, Seq2SeqEncoder
 
 PICTURES = ["read", "ask", "score", "normalise", "sum", "join", "step", "write"]

@@ -1,0 +1,133 @@
+"""What a decoder computes under teacher forcing: beside the formula, and with no trace left."""
+
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+from d2lattn.analysis.steps import attention_steps, teacher_forced_attention
+from d2lattn.seq2seq import (
+    EncoderDecoder,
+    Seq2SeqAttentionDecoder,
+    Seq2SeqDecoder,
+    Seq2SeqEncoder,
+)
+from d2lattn.training import shift_right
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+VOCAB = 9
+BATCH = SimpleNamespace(
+    source=torch.tensor([[4, 5, 2]]),
+    source_valid_lens=torch.tensor([3]),
+    target=torch.tensor([[6, 2]]),
+    target_valid_lens=torch.tensor([2]),
+)
+evaluations = pytest.mark.parametrize(
+    "evaluate",
+    [
+        lambda model: teacher_forced_attention(model, BATCH),
+        lambda model: attention_steps(model, BATCH.source, BATCH.target),
+    ],
+    ids=["teacher_forced_attention", "attention_steps"],
+)
+
+
+def build(decoder, seed):
+    """A random model with weights large enough that its choices differ from each other."""
+    torch.manual_seed(seed)
+    model = EncoderDecoder(Seq2SeqEncoder(VOCAB, 4, 8, 1), decoder(VOCAB, 4, 8, 1))
+    for parameter in model.parameters():
+        nn.init.normal_(parameter)
+    return model
+
+
+def modes(model):
+    return [module.training for module in model.modules()]
+
+
+@evaluations
+@pytest.mark.parametrize("training", [True, False])
+def test_looking_on_leaves_every_mode_as_it_was(evaluate, training):
+    model = build(Seq2SeqAttentionDecoder, 0).train(training)
+    model.encoder.train(not training)
+    before, while_at_it, needed = modes(model), [], []
+    model.decoder.rnn.register_forward_hook(lambda *_: while_at_it.extend(modes(model)))
+    model.decoder.dense.register_forward_hook(lambda *given: needed.append(given[-1].requires_grad))
+    evaluate(model)
+    assert while_at_it
+    assert not any(while_at_it)
+    assert needed
+    assert not any(needed), "no graph is held"
+    assert modes(model) == before
+
+
+def test_a_decoder_without_attention_is_told_so():
+    model = build(Seq2SeqDecoder, 0)
+    with pytest.raises(TypeError, match=r"^model.decoder has type Seq2SeqDecoder; it needs att"):
+        teacher_forced_attention(model, BATCH)
+
+
+def test_teacher_forced_attention_leaves_the_ends_out():
+    model, source = build(Seq2SeqAttentionDecoder, 2), torch.randint(3, VOCAB, (2, 5))
+    batch = SimpleNamespace(
+        source=source,
+        source_valid_lens=torch.tensor([5, 3]),
+        target=torch.tensor([[4, 5, 6, 2], [7, 2, 0, 0]]),
+        target_valid_lens=torch.tensor([4, 2]),
+    )
+    first, second = teacher_forced_attention(model, batch)
+    assert first.shape == (3, 4)
+    assert second.shape == (1, 2)
+    model.eval()(source, torch.tensor([[1, 4, 5, 6], [1, 7, 2, 0]]), batch.source_valid_lens)
+    torch.testing.assert_close(first, model.decoder.attention_weights[0, :3, :4])
+    torch.testing.assert_close(second, model.decoder.attention_weights[1, :1, :2])
+    first, second = teacher_forced_attention(model, batch, after_reading=True)
+    model.eval()(source, torch.tensor([[1, 4, 5, 6], [1, 7, 2, 0]]), batch.source_valid_lens)
+    torch.testing.assert_close(first, model.decoder.attention_weights[0, 1:4, :4])
+    torch.testing.assert_close(second, model.decoder.attention_weights[1, 1:2, :2])
+
+
+@pytest.mark.parametrize("bridge", [True, False])
+def test_attention_steps_are_what_the_decoder_computes(bridge):
+    model = build(partial(Seq2SeqAttentionDecoder, bridge=bridge), 3)
+    source, target = torch.tensor([[4, 5, 6, 2]]), torch.tensor([[7, 8, 2]])
+    steps = attention_steps(model, source, target)
+    decoder = model.eval().decoder
+    outputs, hidden = model.encoder(source)
+    logits, last = model(source, shift_right(target))
+    close = torch.testing.assert_close
+    close(steps.values, outputs[0])
+    close(steps.weights, decoder.attention_weights[0])
+    close(steps.probabilities, logits[0].softmax(dim=-1))
+    close(steps.states[-1], last.hidden[-1, 0])
+    close(steps.states[0], hidden[-1, 0] if bridge else torch.zeros(8))
+    close(steps.scores.softmax(dim=-1), steps.weights)
+    # By the formula, with step t' asking by the state before it.
+    layers = decoder.attention
+    for queried, scores in zip(steps.states, steps.scores, strict=False):
+        features = torch.tanh(layers.W_q(queried) + layers.W_k(outputs[0]))
+        close(features @ layers.w_v.weight[0], scores)
+    close(steps.contexts, torch.einsum("ts,sd->td", steps.weights, outputs[0]))
+    close(steps.embeddings, decoder.embedding(torch.tensor([1, 7, 8])))
+    # Context and last word, joined, carry the GRU from each state to the next.
+    joined = torch.cat((steps.contexts, steps.embeddings), dim=1)[:, None]
+    _, reached = decoder.rnn(joined, steps.states[None, :-1].contiguous())
+    close(reached[0], steps.states[1:])
+    assert not any(tensor.requires_grad for tensor in steps)
+
+
+def test_attention_steps_say_what_they_need():
+    one, plain = torch.tensor([[4, 2]]), build(Seq2SeqDecoder, 0)
+    message = r"^model.decoder has type Seq2SeqDecoder; it needs a Seq2SeqAttentionDecoder$"
+    with pytest.raises(TypeError, match=message):
+        attention_steps(plain, one, one)
+    model = build(Seq2SeqAttentionDecoder, 0)
+    with pytest.raises(ValueError, match=r"^source has shape \(2, 2\); it needs \(1, S\): one sen"):
+        attention_steps(model, one.repeat(2, 1), one)
+    with pytest.raises(ValueError, match=r"^target has shape \(2,\); it needs \(1, T\): one sen"):
+        attention_steps(model, one, one[0])
+    with pytest.raises(TypeError, match="target"):
+        attention_steps(model, one, one.float())
