@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -14,12 +14,29 @@ from torch.nn import functional as F
 from d2lattn.checks import check_floats, check_integers, check_range, wrong
 from d2lattn.masks import length_mask
 
-if TYPE_CHECKING:
-    from d2lattn.corpus import Batch
-
 BatchLoss = Callable[[nn.Module, Any], tuple[Tensor, int]]
 IGNORED = -100
 """Stands for a target that does not count; no token has this number."""
+
+
+class TranslationBatch(Protocol):
+    """Padded sentences, each with <eos> at its end, and how many tokens of each row are valid."""
+
+    @property
+    def source(self) -> Tensor:
+        """Tokens that the encoder reads, (B, S)."""
+
+    @property
+    def source_valid_lens(self) -> Tensor:
+        """Lengths of the source, (B,)."""
+
+    @property
+    def target(self) -> Tensor:
+        """Tokens that the decoder is to write, (B, T)."""
+
+    @property
+    def target_valid_lens(self) -> Tensor:
+        """Lengths of the target, (B,)."""
 
 
 def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
@@ -71,7 +88,7 @@ def shift_right(targets: Tensor, bos: int = 1) -> Tensor:
     return torch.cat((torch.full_like(targets[:, :1], bos), targets[:, :-1]), dim=1)
 
 
-def translation_loss(model: nn.Module, batch: "Batch") -> tuple[Tensor, int]:
+def translation_loss(model: nn.Module, batch: TranslationBatch) -> tuple[Tensor, int]:
     """Loss of an encoder-decoder on a batch by teacher forcing, and how many tokens it is over.
 
     Whatever the model would have said, the decoder reads the true target up to each token.

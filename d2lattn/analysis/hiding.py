@@ -1,7 +1,7 @@
 """Hide the source from attention, a state at a time, and see which words change (chapter 4b)."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -9,11 +9,8 @@ from torch import Tensor
 from d2lattn.checks import check_integers, wrong
 from d2lattn.masks import length_mask
 from d2lattn.seq2seq import AttentionState, EncoderDecoder
-from d2lattn.training import evaluating, shift_right
+from d2lattn.training import TranslationBatch, evaluating, shift_right
 from d2lattn.transformer import TransformerState
-
-if TYPE_CHECKING:
-    from d2lattn.corpus import Batch
 
 
 def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Tensor:
@@ -53,7 +50,7 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
     return _each_step(model, source, None, target, lambda logits: logits.softmax(dim=-1))
 
 
-def changed_by_hiding(model: EncoderDecoder, batch: "Batch") -> list[Tensor]:
+def changed_by_hiding(model: EncoderDecoder, batch: TranslationBatch) -> list[Tensor]:
     """Tell for each pair of a batch which words change when one state alone is hidden.
 
     A word changes if the likeliest one becomes another. Hiding is that of `hide_each_state`, for
@@ -69,13 +66,12 @@ def changed_by_hiding(model: EncoderDecoder, batch: "Batch") -> list[Tensor]:
     Raises:
         TypeError: the decoder carries another state.
     """
-    source, source_valid_lens, target, target_valid_lens, _ = batch
     best = _each_step(
-        model, source, source_valid_lens, target, lambda logits: logits.argmax(dim=-1)
+        model, batch.source, batch.source_valid_lens, batch.target, lambda logits: logits.argmax(-1)
     )  # (B, T, S + 2)
     changed = best[..., 1:-1] != best[..., :1]  # (B, T, S)
-    lengths = zip(target_valid_lens.tolist(), source_valid_lens.tolist(), strict=True)
-    return [table[: t - 1, : s - 1] for table, (t, s) in zip(changed, lengths, strict=True)]
+    ends = (batch.target_valid_lens - 1).tolist(), (batch.source_valid_lens - 1).tolist()
+    return [table[:t, :s] for table, t, s in zip(changed, *ends, strict=True)]
 
 
 @torch.no_grad()

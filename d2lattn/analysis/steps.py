@@ -1,6 +1,6 @@
 """What a decoder computes while it reads a true translation: where it looks, step by step."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -8,15 +8,12 @@ from torch import Tensor
 from d2lattn.checks import check_integers, wrong
 from d2lattn.scoring import additive_scores
 from d2lattn.seq2seq import EncoderDecoder, Seq2SeqAttentionDecoder
-from d2lattn.training import evaluating, shift_right
-
-if TYPE_CHECKING:
-    from d2lattn.corpus import Batch
+from d2lattn.training import TranslationBatch, evaluating, shift_right
 
 
 @torch.no_grad()
 def teacher_forced_attention(
-    model: EncoderDecoder, batch: "Batch", *, after_reading: bool = False
+    model: EncoderDecoder, batch: TranslationBatch, *, after_reading: bool = False
 ) -> list[Tensor]:
     """Where the decoder looks while it reads the true target: a matrix for each pair of a batch.
 

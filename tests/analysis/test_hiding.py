@@ -1,10 +1,11 @@
 """Hiding states from attention: what is hidden has no say, and nothing else changes."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 import d2lattn as d2l
-from d2lattn.corpus import Batch
 
 
 @pytest.fixture
@@ -107,7 +108,10 @@ def test_a_batch_changes_the_words_that_each_sentence_alone_changes(either):
         target[row, :t] = torch.randint(4, 7, (t,), generator=generator)
         source[row, s - 1] = target[row, t - 1] = 2
     lens = torch.tensor(lengths)
-    found = d2l.changed_by_hiding(either, Batch(source, lens[:, 0], target, lens[:, 1], ()))
+    batch = SimpleNamespace(
+        source=source, source_valid_lens=lens[:, 0], target=target, target_valid_lens=lens[:, 1]
+    )
+    found = d2l.changed_by_hiding(either, batch)
     for row, (s, t) in enumerate(lengths):
         (alone,) = d2l.hide_each_state(either, source[[row], :s], target[[row], :t])
         best = alone.argmax(dim=-1)[:-1]  # (words, S + 2)
