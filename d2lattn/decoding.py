@@ -4,14 +4,16 @@ Everything here works with any encoder and decoder that keep to the interfaces i
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from d2lattn.checks import check_integers, wrong
-from d2lattn.seq2seq import EncoderDecoder
+from d2lattn.seq2seq import Decoder, EncoderDecoder
 from d2lattn.training import evaluating
 
 
@@ -24,6 +26,33 @@ class Hypothesis:
     finished: bool  # whether it came to <eos> before it came to max_len
     # (len(tokens), S), or None if the decoder has no attention; == of tensors is no single bool.
     attention_weights: Tensor | None = field(compare=False)
+
+
+def greedily(decoder: Decoder, state: Any, tokens: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Write on behind `tokens` without an end, taking the likeliest token at every step.
+
+    Of tokens that are as likely, the one with the smallest number is taken. The decoder needs no
+    source, and runs in whatever mode it is.
+
+    >>> from d2lattn.transformer import TransformerDecoder
+    >>> decoder = TransformerDecoder(5, 4, 8, 2, 1, cross_attention=False)  # a language model
+    >>> decoder.dense.weight.data[:], decoder.dense.bias.data[:] = 0, torch.tensor([0, 0, 0, 9, 0])
+    >>> steps = greedily(decoder, decoder.init_state(), torch.tensor([[1, 4]]))
+    >>> [token.tolist() for token, _ in islice(steps, 3)]
+    [[[3]], [[3]], [[3]]]
+
+    Args:
+        decoder: any that keeps to the interface.
+        state: where it starts, as its `init_state` gives it or a pass left it.
+        tokens: what it reads first, shape (B, T).
+
+    Yields:
+        The next token and its log-probability, shape (B, 1) each.
+    """
+    while True:
+        logits, state = decoder(tokens, state)  # (B, T) -> (B, T, V); T is 1 from the second on
+        log_prob, tokens = logits[:, -1].log_softmax(dim=-1).max(dim=-1, keepdim=True)
+        yield tokens, log_prob
 
 
 @torch.no_grad()
@@ -64,23 +93,23 @@ def greedy_decode(
     Raises:
         TypeError: the source holds no integers.
         ValueError: `max_len` is below 1, or the source does not fit the model.
+        FloatingPointError: no token is the likeliest, because scores are NaN or all −∞.
     """
     _check_sizes(source, max_len)
-    token = torch.full_like(source[:, :1], bos)  # (B, 1)
-    score = torch.zeros(len(source), device=source.device)
-    ended = torch.zeros(len(source), dtype=torch.bool, device=source.device)
-    written, looks = [], []
+    score = torch.zeros(len(source), 1, device=source.device)
+    ended = torch.zeros(len(source), 1, dtype=torch.bool, device=source.device)
+    written: list[Tensor] = []
+    looks: list[Tensor] = []
     with evaluating(model):
         state = _init_state(model, source, source_valid_lens)
-        for _ in range(max_len):
-            logits, state = model.decoder(token, state)  # (B, 1) -> (B, 1, V)
-            best, token = logits[:, -1].log_softmax(dim=-1).max(dim=-1, keepdim=True)  # (B, 1) each
-            score = score + best[:, 0].masked_fill(ended, 0.0)
+        steps = greedily(model.decoder, state, source.new_full((len(source), 1), bos))
+        for token, log_prob in islice(steps, max_len):  # (B, 1) each
             written.append(token)
-            look = _weights(model)
-            if look is not None:
-                looks.append(look)
-            ended = ended | (token[:, 0] == eos)
+            look = _look(model.decoder)
+            looks += [] if look is None else [look]
+            _check_likeliest(log_prob, ~ended, len(written))
+            score = score + log_prob.masked_fill(ended, 0.0)
+            ended = ended | (token == eos)
             if ended.all():
                 break
     weights = torch.cat(looks, dim=-2) if looks else None  # (B, ..., 1, S) -> (B, ..., T, S)
@@ -134,6 +163,7 @@ def beam_search(
         TypeError: the source holds no integers.
         ValueError: `beam_size` or `max_len` is below 1, `length_penalty` is not finite, or the
             source does not fit the model.
+        FloatingPointError: no token is the likeliest, because scores are NaN or all −∞.
 
     Source: Lemons et al. 2022, "Beam Search: Faster and Monotonic".
     """
@@ -156,18 +186,18 @@ def beam_search(
             _init_state(model, source, source_valid_lens),
             torch.arange(batch_size, device=device).repeat_interleave(beam_size),
         )  # K rows a sentence, side by side: (B K, ...)
-        for _ in range(max_len):
+        for step in range(1, max_len + 1):
             logits, state = model.decoder(token, state)  # (B K, 1) -> (B K, 1, V)
             log_probs = logits[:, -1].log_softmax(dim=-1).unflatten(0, (batch_size, beam_size))
+            _check_likeliest(log_probs.amax(dim=-1), alive, step)
             slot, token, score, alive = _fill_slots(score, alive, log_probs, eos)  # (B, K) each
             rows = (first_row + slot).flatten()  # (B, 1) + (B, K) -> (B K,)
             token = token.view(-1, 1)  # (B, K) -> (B K, 1)
             state = model.decoder.select_state(state, rows)
             written = torch.cat((written[rows], token), dim=1)  # (B K, T)
-            new_look = _weights(model)
-            if new_look is not None:
-                looks = new_look if looks is None else torch.cat((looks, new_look), dim=-2)
-                looks = looks[rows]  # (B K, ..., T, S)
+            look = _look(model.decoder)  # (B K, ..., 1, S)
+            if look is not None:
+                looks = (look if looks is None else torch.cat((looks, look), dim=-2))[rows]
             # A score never rises: once all that is alive is below the best that ended, it has won.
             best_alive = score.masked_fill(~alive, -torch.inf).amax(dim=1)
             best_ended = score.masked_fill(alive, -torch.inf).amax(dim=1)
@@ -175,7 +205,10 @@ def beam_search(
                 break
     length = (written != eos).sum(dim=-1) + 1  # (B K,): <eos> may stand at the end only
     length = length.clamp(max=written.shape[-1]).view_as(score)
-    winner = (score / length**length_penalty).argmax(dim=1, keepdim=True)  # (B, 1)
+    # The largest score / length**p, by the logarithm of its negative: the power could overflow. On
+    # the CPU, because not every device has double precision, which keeps close scores apart.
+    cost = (-score.cpu().double()).log() - length_penalty * length.cpu().double().log()  # (B, K)
+    winner = cost.argmin(dim=1, keepdim=True).to(device)  # (B, 1)
     rows = (first_row + winner).flatten()  # (B,)
     weights = None if looks is None else looks[rows]
     score = score.gather(1, winner)[:, 0]  # (B, K) -> (B,)
@@ -234,9 +267,20 @@ def _init_state(model: EncoderDecoder, source: Tensor, valid_lens: Tensor | None
     return model.decoder.init_state(model.encoder(source, valid_lens), valid_lens)
 
 
-def _weights(model: EncoderDecoder) -> Tensor | None:
-    """The last pass's attention, (B, ..., T, S), of a decoder that has any."""
-    return getattr(model.decoder, "attention_weights", None)
+def _look(decoder: Decoder) -> Tensor | None:
+    """The last pass's attention, (B, ..., T, S), of a decoder that has any, and a source."""
+    try:
+        return getattr(decoder, "attention_weights", None)
+    except RuntimeError:  # there was a pass, so it says that there is no source
+        return None
+
+
+def _check_likeliest(log_prob: Tensor, asked: Tensor, step: int) -> None:
+    """Raise if, where it is asked, the likeliest token's log-probability (B, K) is no number."""
+    if (log_prob.isnan() & asked).any():
+        raise FloatingPointError(
+            f"the scores of token {step} hold nan or inf, or only -inf; none is the likeliest"
+        )
 
 
 def _hypotheses(

@@ -1,6 +1,6 @@
 import inspect
 import math
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from d2lattn.decoding import Hypothesis, beam_search, greedy_decode
+from d2lattn.decoding import Hypothesis, beam_search, greedily, greedy_decode
 from d2lattn.seq2seq import (
     Decoder,
     Encoder,
@@ -18,6 +18,7 @@ from d2lattn.seq2seq import (
     Seq2SeqEncoder,
 )
 from d2lattn.training import shift_right
+from d2lattn.transformer import TransformerDecoder
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -433,3 +434,78 @@ def test_sizes_that_make_no_sense_are_told_so():
     for penalty in (math.nan, math.inf, -math.inf):
         with pytest.raises(ValueError, match=rf"^length_penalty is {penalty}; it needs to be fini"):
             beam_search(model, source, lengths, length_penalty=penalty)
+
+
+@pytest.mark.parametrize("search", [greedy_decode, beam_search])
+def test_a_decoder_without_a_source_is_served(search):
+    class Silent(Encoder):
+        def forward(self, X, *args):
+            return None
+
+    torch.manual_seed(0)
+    decoder = TransformerDecoder(VOCAB, 8, 8, 2, 2, cross_attention=False).eval()
+    (best,) = search(EncoderDecoder(Silent(), decoder), SOURCE, max_len=4, eos=-1)
+    assert best.attention_weights is None
+    read = torch.tensor([[1, *best.tokens[:-1]]])
+    log_probs = decoder(read, decoder.init_state())[0][0].log_softmax(-1)
+    assert best.score == pytest.approx(log_probs[range(4), best.tokens].sum().item(), abs=1e-5)
+
+
+def test_writing_on_reads_all_that_was_written():
+    torch.manual_seed(0)
+    decoder = TransformerDecoder(VOCAB, 8, 8, 2, 2, cross_attention=False).eval()
+    begun = torch.tensor([[4, 5, 6], [7, 8, 3]])
+    with torch.no_grad():
+        steps = list(islice(greedily(decoder, decoder.init_state(), begun), 5))
+        for token, log_prob in steps:
+            log_probs = decoder(begun, decoder.init_state())[0][:, -1].log_softmax(-1)
+            assert torch.equal(token, log_probs.argmax(-1, keepdim=True))
+            torch.testing.assert_close(log_prob, log_probs.amax(-1, keepdim=True))
+            begun = torch.cat((begun, token), dim=1)
+    assert len(steps) == 5
+
+
+@pytest.mark.parametrize("search", [greedy_decode, beam_search])
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_scores_without_a_likeliest_token_are_told_so(search, bad):
+    model = EncoderDecoder(Nothing(), Table(TRAP))
+    source = torch.zeros(2, 1, dtype=torch.long)
+    (right, _) = search(model, source)
+    with torch.no_grad():
+        model.decoder.logits[2] = bad  # behind <eos>, where nobody asks
+        assert search(model, source) == [right, right]
+        model.decoder.logits[3:] = bad
+    with pytest.raises(FloatingPointError, match=r"^the scores of token 2 hold nan or inf, or on"):
+        search(model, source)
+    with torch.no_grad():
+        model.decoder.logits[1, 0] = math.nan
+    with pytest.raises(FloatingPointError, match=r"^the scores of token 1 hold nan"):
+        search(model, source)
+
+
+@pytest.mark.parametrize("beam_size", [2, 4])  # of four slots, two have nothing to continue
+@pytest.mark.parametrize("penalty", [30.0, 300.0])
+def test_large_penalties_favour_the_longer(beam_size, penalty):
+    """The power of a length of 40 is more than single precision holds: 1e48, or even 1e480."""
+    follows = torch.full((42, 42), -torch.inf)
+    follows[1, 3], follows[41, 2], follows[0, 2], follows[2, 2] = 0.0, 0.0, 0.0, 0.0
+    for token in range(3, 41):
+        follows[token, token + 1] = 0.0
+    follows[20, 2] = 1.0  # likelier here than to go on
+    model = EncoderDecoder(Nothing(), Table([]))
+    model.decoder.logits.data = follows
+    source = torch.zeros(1, 1, dtype=torch.long)
+    for p, last, logit in ((penalty, 41, 0), (0.0, 20, 1), (-penalty, 20, 1)):
+        (best,) = beam_search(model, source, beam_size=beam_size, length_penalty=p)
+        assert best.tokens == list(range(3, last + 1))
+        assert best.score == pytest.approx(logit - math.log(1 + math.e))
+
+
+def test_what_is_certain_wins_under_any_penalty():
+    certain = torch.full((5, 5), -torch.inf)
+    certain[:, 2] = 0.0  # <eos>, and nothing else, so that three slots stay empty
+    model = EncoderDecoder(Nothing(), Table([]))
+    model.decoder.logits.data = certain
+    for penalty in (-30.0, 0.0, 1.0, 30.0):
+        (best,) = beam_search(model, SOURCE, max_len=5, length_penalty=penalty)
+        assert best == Hypothesis([], 0.0, True, None)

@@ -6,6 +6,7 @@ last to first, then ".", so a decoder has to find out where the word ends and wh
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from unittest import mock
 
 import torch
@@ -14,6 +15,7 @@ from torch.nn import functional as F
 
 from d2lattn import transformer
 from d2lattn.checks import wrong
+from d2lattn.decoding import greedily
 from d2lattn.training import evaluating
 from d2lattn.transformer import TransformerDecoder
 
@@ -75,14 +77,9 @@ def reversal_loss(decoder: TransformerDecoder, batch: Tensor) -> tuple[Tensor, i
 def write(decoder: TransformerDecoder, letters: Tensor) -> Tensor:
     """Read words (B, n) and write n + 1 tokens (B, n + 1), the likeliest at every step."""
     arrow = torch.full_like(letters[:, :1], ARROW)
-    token, written = torch.cat((letters, arrow), dim=1), []  # (B, n + 1)
     with evaluating(decoder):
-        state = decoder.init_state()
-        for _ in range(letters.shape[1] + 1):
-            logits, state = decoder(token, state)
-            token = logits[:, -1:].argmax(dim=-1)  # (B, T, V) -> (B, 1)
-            written.append(token)
-    return torch.cat(written, dim=1)
+        steps = greedily(decoder, decoder.init_state(), torch.cat((letters, arrow), dim=1))
+        return torch.cat([token for token, _ in islice(steps, letters.shape[1] + 1)], dim=1)
 
 
 def reverse(decoder: TransformerDecoder, word: str) -> str:
