@@ -39,6 +39,7 @@ from d2lattn.analysis.metrics import (
 )
 from d2lattn.analysis.steps import AttentionSteps, attention_steps, teacher_forced_attention
 from d2lattn.decoding import Hypothesis, beam_search, greedy_decode
+from d2lattn.extras import asked_for
 from d2lattn.kernel_regression import (
     KERNELS,
     NWKernelRegression,
@@ -109,10 +110,6 @@ def __getattr__(name: str) -> Any:
     if name not in BOOK:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, inside = BOOK[name].partition(":")
-    try:
+    with asked_for(f"d2l.{name}"):
         found = import_module(module)
-        return getattr(found, inside) if inside else found
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"d2l.{name} needs {error.name}; install what the book needs: pip install '.[book]'"
-        ) from None
+    return getattr(found, inside) if inside else found

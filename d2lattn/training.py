@@ -1,10 +1,12 @@
 """One training loop for every model of the course, and the loss that it lowers."""
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any, Protocol
 
 import torch
@@ -12,11 +14,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lattn.checks import check_floats, check_integers, check_range, wrong
+from d2lattn.extras import asked_for
 from d2lattn.masks import length_mask
 
 BatchLoss = Callable[[nn.Module, Any], tuple[Tensor, int]]
-IGNORED = -100
-"""Stands for a target that does not count; no token has this number."""
 
 
 class TranslationBatch(Protocol):
@@ -70,13 +71,9 @@ def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     if not valid.any():
         raise wrong(ValueError, "valid_lens", valid_lens.tolist(), "a length above 0 for a mean")
     check_range("targets", targets.masked_fill(~valid, 0), 0, logits.shape[2] - 1)
-    if not valid.all():
-        # Ignored targets would do for the loss, but inf - inf at padding spoils the gradient.
-        logits = logits.masked_fill(~valid.unsqueeze(-1), 0.0)  # (B, T, V) by (B, T, 1)
-    targets = targets.long().masked_fill(~valid, IGNORED)
+    logits, targets = logits[valid], targets[valid].long()  # (N, V), (N,): the valid tokens alone
     # Of half-precision logits, too, the sum over all tokens is in single precision.
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
+    return F.cross_entropy(logits.to(torch.promote_types(logits.dtype, torch.float32)), targets)
 
 
 def shift_right(targets: Tensor, bos: int = 1) -> Tensor:
@@ -151,7 +148,7 @@ def train(
         batch_loss: gives a batch's mean loss and over how many tokens it is.
         after_epoch: called with the history so far, say to note `mean_loss` of other data;
             training stops if what it gives is true.
-        progress: show a bar.
+        progress: show a bar, which needs tqdm.
 
     Returns:
         The history, an entry for each epoch.
@@ -173,7 +170,8 @@ def train(
     optimizer = torch.optim.Adam(parameters, lr=learning_rate)
     shuffling = torch.Generator().manual_seed(seed)
     history = History()
-    with _keep_modes(model), _seeded(seed, model), _progress_bar(num_epochs, progress) as bar:
+    bar = _progress_bar(num_epochs) if progress else nullcontext()
+    with _in_mode(model, training=True), _seeded(seed, model), bar as shown:
         for epoch in range(num_epochs):
             model.train()
             batches = list(loader(shuffling))
@@ -182,8 +180,7 @@ def train(
             start, loss_sum, num_tokens = time.perf_counter(), 0.0, 0
             for step, batch in enumerate(batches):
                 done = (epoch + step / len(batches)) / num_epochs
-                for group in optimizer.param_groups:
-                    group["lr"] = learning_rate * decay_factor(done, decay_share)
+                optimizer.param_groups[0]["lr"] = learning_rate * decay_factor(done, decay_share)
                 loss, count = batch_loss(model, batch)
                 optimizer.zero_grad()
                 loss.backward()
@@ -191,10 +188,12 @@ def train(
                 _check_finite(loss.item(), length.item(), f"epoch {epoch + 1}, step {step + 1}")
                 optimizer.step()
                 loss_sum, num_tokens = loss_sum + loss.item() * count, num_tokens + count
-                bar.update(1 / len(batches))
+                if shown is not None:
+                    shown.update(1 / len(batches))
             history.tokens_per_second.append(num_tokens / (time.perf_counter() - start))
             history.loss.append(loss_sum / num_tokens)
-            bar.set_postfix_str(f"loss {history.loss[-1]:.3f}")
+            if shown is not None:
+                shown.set_postfix_str(f"loss {history.loss[-1]:.3f}")
             if after_epoch is not None and after_epoch(history):
                 break
     model.eval()
@@ -233,9 +232,20 @@ def mean_loss(
     return sum(loss.item() * count for loss, count in losses) / sum(count for _, count in losses)
 
 
+_ENTRIES = itertools.count()
+_FOUND: dict[nn.Module, dict[int, bool]] = {}
+"""How each of those who put a module into a mode found it, by the number of their entry."""
+
+_CHANGING = RLock()
+"""Held while modes change, never while a model runs."""
+
+
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """Put a model into eval mode; afterwards every submodule is as it was, also after an error.
+
+    Blocks may lie inside one another, and threads may share a model: it stays in eval mode until
+    the last of them has left.
 
     >>> model = nn.Sequential(nn.Dropout(), nn.Dropout().eval())
     >>> with evaluating(model):
@@ -244,19 +254,35 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     >>> [dropout.training for dropout in model]
     [True, False]
     """
-    with _keep_modes(model):
-        model.eval()
+    with _in_mode(model, training=False):
         yield
 
 
 @contextmanager
-def _keep_modes(model: nn.Module) -> Iterator[None]:
-    modes = {module: module.training for module in model.modules()}
+def _in_mode(model: nn.Module, training: bool) -> Iterator[None]:
+    """Put a model into a mode, and every submodule back as it was.
+
+    Who leaves before somebody that came later puts nothing back: the later one does it for both.
+    """
+    modules, me = list(model.modules()), -1
     try:
+        with _CHANGING:
+            me = next(_ENTRIES)
+            for module in modules:
+                _FOUND.setdefault(module, {})[me] = module.training
+            model.train(training)
         yield
     finally:
-        for module, mode in modes.items():
-            module.training = mode
+        with _CHANGING:
+            for module in modules:
+                inside = _FOUND[module]
+                found, later = inside.pop(me), min((n for n in inside if n > me), default=None)
+                if later is None:
+                    module.training = found
+                else:
+                    inside[later] = found
+                if not inside:
+                    del _FOUND[module]
 
 
 @contextmanager
@@ -269,13 +295,13 @@ def _seeded(seed: int, model: nn.Module) -> Iterator[None]:
             generators.append(torch.mps._get_default_mps_generator())
         elif device.type not in ("cpu", "meta"):
             generators.append(torch.get_device_module(device).default_generators[device.index])
-    states = [generator.get_state() for generator in generators]
+    before = [(generator, generator.get_state()) for generator in generators]
     try:
         for generator in generators:
             generator.manual_seed(seed)
         yield
     finally:
-        for generator, state in zip(generators, states, strict=True):
+        for generator, state in before:
             generator.set_state(state)
 
 
@@ -290,9 +316,9 @@ def _check_finite(loss: float, length: float, place: str) -> None:
         )
 
 
-def _progress_bar(num_epochs: int, progress: bool) -> Any:
+def _progress_bar(num_epochs: int) -> Any:
     """Count epochs in text or, in a notebook, in a widget."""
-    from tqdm.auto import tqdm
-
+    with asked_for("progress=True"):
+        from tqdm.auto import tqdm
     layout = "{l_bar}{bar}| {n:.1f}/{total_fmt} epochs, {elapsed}{postfix}"
-    return tqdm(total=num_epochs, disable=not progress, bar_format=layout)
+    return tqdm(total=num_epochs, bar_format=layout)

@@ -2,12 +2,17 @@ import contextlib
 import inspect
 import math
 import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import permutations
 from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 
+from d2lattn import training
 from d2lattn.corpus import Batch
 from d2lattn.decoding import greedy_decode
 from d2lattn.seq2seq import EncoderDecoder, Seq2SeqAttentionDecoder, Seq2SeqDecoder, Seq2SeqEncoder
@@ -248,6 +253,62 @@ def test_evaluating_puts_every_submodule_back():
     assert modes(model) == before
     assert model.training
     assert not model.encoder.rnn.training
+
+
+def test_blocks_of_evaluating_put_back_what_they_found():
+    model = nn.Dropout()
+    with evaluating(model):
+        with evaluating(model):
+            assert not model.training
+        assert not model.training
+        model.train()  # a reader's own choice
+        with evaluating(model):
+            assert not model.training
+        assert model.training
+    assert model.training
+    with evaluating(model.eval()):
+        pass
+    assert not model.training
+    assert not training._FOUND, "nothing is remembered"
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_evaluating_in_threads_lasts_until_the_last_has_left(order):
+    """What enters and leaves is told here, where threads would leave it to chance."""
+    model = nn.Sequential(nn.Dropout(), nn.Dropout().eval())
+    blocks = [evaluating(part) for part in (model, model, model[0])]
+    for block in blocks:
+        block.__enter__()
+    for number, place in enumerate(order):
+        blocks[place].__exit__(None, None, None)
+        inside = set(order[number + 1 :])
+        assert model[0].training == (not inside)
+        assert model.training == (not inside & {0, 1})
+        assert not model[1].training
+    assert not training._FOUND
+
+
+def test_evaluating_in_two_threads_never_turns_dropout_on():
+    model, seen = build(dropout=0.5).train(), []
+    model.encoder.eval()
+    before = modes(model)
+
+    def evaluate():
+        for _ in range(300):
+            with evaluating(model):
+                seen.append(any(modes(model)))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # threads take turns in the midst of everything
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for done in [pool.submit(evaluate) for _ in range(4)]:
+                done.result()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(seen) == 1200
+    assert not any(seen)
+    assert modes(model) == before
 
 
 def test_mean_loss_leaves_every_mode_as_it_was():
@@ -585,10 +646,10 @@ def test_a_gradient_that_is_not_finite_ends_training_and_changes_no_weight(bad):
     )
 
 
-@pytest.mark.parametrize("training", [True, False])
-def test_training_leaves_the_model_in_eval_mode_and_after_an_error_as_it_was(training):
-    model, while_it_learned = build().train(training), []
-    model.encoder.train(not training)
+@pytest.mark.parametrize("mode", [True, False])
+def test_training_leaves_the_model_in_eval_mode_and_after_an_error_as_it_was(mode):
+    model, while_it_learned = build().train(mode), []
+    model.encoder.train(not mode)
     before = modes(model)
 
     def batch_loss(model, batch):
@@ -631,6 +692,49 @@ def test_the_progress_bar_shows_only_when_asked_for(capfd):
     assert out == ""
     assert "1.0/1 epochs" in err
     assert re.search(r", loss \d\.\d{3}$", err.strip().splitlines()[-1])
+
+
+WITHOUT = """
+import sys
+for name in {missing}:
+    sys.modules[name] = None
+import torch
+import d2lattn as d2l
+
+def train(**options):
+    loss = lambda model, batch: (model(batch).square().mean(), 1)
+    loader = lambda generator: [torch.ones(2, 1)]
+    d2l.train(torch.nn.Linear(1, 1), loader, num_epochs=1, batch_loss=loss, **options)
+
+train()
+for ask in (
+    lambda: train(progress=True),
+    lambda: d2l.bleu(["a"], ["a"]),
+    lambda: d2l.chrf(["a"], ["a"]),
+    lambda: d2l.show_heatmaps,
+):
+    try:
+        ask()
+    except ModuleNotFoundError as error:
+        print(error)
+"""
+
+
+def test_what_is_asked_for_and_missing_is_named_in_one_line():
+    missing = ["tqdm", "sacrebleu", "matplotlib", "ipywidgets", "anywidget"]
+    script = WITHOUT.format(missing=missing)
+    command = [sys.executable, "-c", script]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    needed = {
+        "progress=True": "tqdm",
+        "d2l.bleu": "sacrebleu",
+        "d2l.chrf": "sacrebleu",
+        "d2l.show_heatmaps": "matplotlib",
+    }
+    assert [line.split("; ") for line in run.stdout.splitlines()] == [
+        [f"{what} needs {package}", "install what the book needs: pip install '.[book]'"]
+        for what, package in needed.items()
+    ]
 
 
 @pytest.mark.slow

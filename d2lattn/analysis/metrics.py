@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from d2lattn.checks import check_floats, wrong
+from d2lattn.extras import asked_for
 
 
 def attention_entropy(weights: Tensor) -> Tensor:
@@ -73,7 +74,8 @@ def bleu(
 
     Source: Papineni et al. 2002; Post 2018 (sacrebleu).
     """
-    from sacrebleu.metrics import BLEU
+    with asked_for("d2l.bleu"):
+        from sacrebleu.metrics import BLEU
 
     metric = BLEU(tokenize=tokenize, force=True, effective_order=effective_order)
     return _corpus_score(metric, hypotheses, references)
@@ -91,7 +93,8 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str | Sequence[str]]) -
 
     Source: Popović 2015; Post 2018 (sacrebleu).
     """
-    from sacrebleu.metrics import CHRF
+    with asked_for("d2l.chrf"):
+        from sacrebleu.metrics import CHRF
 
     return _corpus_score(CHRF(), hypotheses, references)
 
