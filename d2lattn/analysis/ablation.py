@@ -1,16 +1,19 @@
 """Heads switched off, and what each of them adds to the output (chapter 5).
 
 The input of `W_o` is the heads side by side, so a hook there sees each head's share, and can put
-something else in its place.
+something else in its place. What was compiled takes no notice of hooks that come later, so while
+there is one, it runs as if it had not been.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from d2lattn.checks import wrong
+from d2lattn.checks import check_floats, wrong
 from d2lattn.multihead import MultiHeadAttention, split_heads
 from d2lattn.training import evaluating
 
@@ -33,10 +36,12 @@ def value_lengths(attention: MultiHeadAttention, values: Tensor) -> Tensor:
         Shape (B, H, K).
 
     Raises:
-        ValueError: the shape of `values` does not fit.
+        TypeError: `values` are no floating-point numbers, or not of the attention's dtype.
+        ValueError: their shape does not fit.
 
     Source: Kobayashi et al. 2020.
     """
+    check_floats(module=attention.W_v.weight, values=values)
     if values.dim() != 3 or values.shape[2] != attention.W_v.in_features:
         raise wrong(ValueError, "values", values, f"(B, K, {attention.W_v.in_features})")
     heads = split_heads(attention.W_v(values), attention.num_heads)  # (B, H, K, D / H)
@@ -69,15 +74,18 @@ def head_contributions(attention: MultiHeadAttention, values: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: there was no call.
+        TypeError: as `value_lengths` raises.
         ValueError: the shape of `values` is not that of the last call.
 
     Source: Kobayashi et al. 2020, who look at the heads of a layer together.
     """
+    lengths = value_lengths(attention, values).unsqueeze(2)  # (B, H, 1, K)
     weights = attention.attention_weights  # (B, H, Q, K)
-    if values.shape[:2] != weights[:, 0, 0].shape:
-        needs = f"({weights.shape[0]}, {weights.shape[3]}, value_size), as in the last call"
+    batch_size, _, _, num_keys = weights.shape
+    if values.shape[:2] != (batch_size, num_keys):
+        needs = f"({batch_size}, {num_keys}, value_size), as in the last call"
         raise wrong(ValueError, "values", values, needs)
-    return weights * value_lengths(attention, values).unsqueeze(2)  # by (B, H, 1, K)
+    return weights * lengths  # (B, H, Q, K) by (B, H, 1, K)
 
 
 @contextmanager
@@ -100,6 +108,7 @@ def without_heads(
 
     Raises:
         ValueError: there is no such head, or the shape of `means` does not fit.
+        RuntimeError: at the end, if nothing has called the attention, so that no head was off.
 
     Source: Michel et al. 2019, with zeros.
     """
@@ -116,12 +125,33 @@ def without_heads(
         raise wrong(ValueError, "means", means, f"({num_heads}, {width // num_heads})")
     instead = means.flatten().to(attention.W_o.weight)  # (H, D / H) -> (D,)
 
-    def ablate(_: object, inputs: tuple[Tensor]) -> Tensor:
-        return torch.where(off, instead.to(inputs[0].dtype), inputs[0])  # (B, Q, D)
+    called = False
 
-    hook = attention.W_o.register_forward_pre_hook(ablate)
-    try:
+    def ablate(joined: Tensor) -> Tensor:
+        nonlocal called
+        called = True
+        return torch.where(off, instead.to(joined.dtype), joined)  # (B, Q, D)
+
+    with _shown_what_joins(attention, ablate):
         yield
+    if not called:
+        raise RuntimeError(
+            "without_heads: nothing called the attention in here, or it was compiled: "
+            "PyTorch below 2.6 cannot undo that for a while"
+        )
+
+
+@contextmanager
+def _shown_what_joins(
+    attention: MultiHeadAttention, see: Callable[[Tensor], Any]
+) -> Iterator[None]:
+    """Show `see` what `W_o` gets, (B, Q, D), in place of which it may give another."""
+    hook = attention.W_o.register_forward_pre_hook(lambda _, inputs: see(inputs[0]))
+    # Whoever has compiled has imported this, which takes a second.
+    may_be_compiled = "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance")
+    try:
+        with torch.compiler.set_stance("force_eager") if may_be_compiled else nullcontext():
+            yield
     finally:
         hook.remove()
 
@@ -153,17 +183,13 @@ def head_means(attention: MultiHeadAttention, run: Callable[[], object]) -> Tens
     exact = torch.promote_types(weight.dtype, torch.float32)  # sums of half precision overflow
     total, count = torch.zeros_like(weight[0], dtype=exact), 0  # (D,)
 
-    def collect(_: object, inputs: tuple[Tensor]) -> None:
+    def collect(joined: Tensor) -> None:
         nonlocal total, count
-        joined = inputs[0].flatten(0, -2)  # (B, Q, D) -> (B * Q, D)
+        joined = joined.flatten(0, -2)  # (B, Q, D) -> (B * Q, D)
         total, count = total + joined.sum(dim=0, dtype=exact), count + len(joined)
 
-    hook = attention.W_o.register_forward_pre_hook(collect)
-    try:
-        with evaluating(attention):
-            run()
-    finally:
-        hook.remove()
+    with _shown_what_joins(attention, collect), evaluating(attention):
+        run()
     if not count:
         raise wrong(ValueError, "run", run, "to call the attention")
     means = (total / count).to(weight.dtype)
@@ -195,11 +221,13 @@ def every_subset(
 
     Raises:
         ValueError: the shape of `means` does not fit.
+        RuntimeError: `measure` never calls the attention.
     """
     places = range(attention.num_heads)
     found = []
     with evaluating(attention):
         for on in range(2**attention.num_heads):
-            with without_heads(attention, [h for h in places if not on >> h & 1], means):
+            off = [head for head in places if not on >> head & 1]
+            with without_heads(attention, off, means):
                 found.append(float(measure()))
     return found

@@ -183,6 +183,53 @@ def test_blocks_lie_inside_one_another(attention, inputs):
         torch.testing.assert_close(attention(*inputs), wanted)
 
 
+def compiled(attention, how):
+    """The attention, compiled, and a call of it: nothing is generated, so it takes no time."""
+    if how == "a copy of its call":
+        return torch.compile(attention, backend="eager")
+    if how == "in place":
+        attention.compile(backend="eager")
+        return attention
+    return torch.compile(lambda *inputs: attention(*inputs), backend="eager")
+
+
+HOWS = ["a copy of its call", "in place", "a function around it"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", HOWS)
+def test_a_head_that_is_off_is_off_where_it_was_compiled_before(attention, inputs, how):
+    means = torch.randn(H, D // H)
+    measure = lambda: attention(*inputs).square().mean()  # noqa: E731
+    with d2l.without_heads(attention, [1], means):
+        wanted = attention(*inputs)
+    every, mean = d2l.every_subset(attention, measure), d2l.head_means(attention, measure)
+    call = compiled(attention, how)
+    with torch.no_grad():
+        whole = call(*inputs)
+    with d2l.without_heads(attention, [1], means):
+        torch.testing.assert_close(call(*inputs), wanted)
+    measure = lambda: call(*inputs).square().mean()  # noqa: E731
+    assert d2l.every_subset(attention, measure) == pytest.approx(every)
+    torch.testing.assert_close(d2l.head_means(attention, measure), mean)
+    torch.testing.assert_close(call(*inputs), whole)
+
+
+@pytest.mark.slow
+def test_a_head_that_could_not_be_switched_off_is_told(attention, inputs, monkeypatch):
+    """Nobody calls the attention, or PyTorch 2.5 cannot run uncompiled what was compiled."""
+    with pytest.raises(RuntimeError, match=r"^without_heads: nothing called the attention in here"):
+        d2l.every_subset(attention, lambda: 1.0)
+    call = compiled(attention, HOWS[0])
+    with torch.no_grad():
+        call(*inputs)
+    monkeypatch.delattr(torch.compiler, "set_stance")
+    with pytest.raises(RuntimeError, match=r"compiled: PyTorch below 2\.6 cannot undo that"):
+        d2l.every_subset(attention, lambda: call(*inputs).sum())
+    with pytest.raises(ValueError, match=r"run .* needs to call the attention"):
+        d2l.head_means(attention, lambda: call(*inputs))
+
+
 def test_other_pooling_and_other_dtypes_work_as_well(inputs):
     torch.manual_seed(2)
     pool = d2l.AdditiveAttention(D // H, D // H, 5, 0)
@@ -212,6 +259,12 @@ def test_wrong_arguments_are_named(attention, inputs):
     for bad in (values[0], values[..., :7]):
         with pytest.raises(ValueError, match=r"values has shape .*; it needs \(B, K, 8\)"):
             d2l.value_lengths(attention, bad)
+        with pytest.raises(ValueError, match=r"values has shape"):
+            d2l.head_contributions(attention, bad)
+    for bad in (values.tolist(), values.long(), values.double()):
+        for measure in (d2l.value_lengths, d2l.head_contributions):
+            with pytest.raises(TypeError, match=r"^values has (type list|dtype torch\.\w+64); it "):
+                measure(attention, bad)
 
 
 def test_a_model_around_it_is_measured_as_a_whole(inputs):
