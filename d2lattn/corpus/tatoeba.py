@@ -29,7 +29,6 @@ from typing import IO, Any
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from d2lattn.cache import cache_directory
 from d2lattn.checks import wrong
 from d2lattn.corpus.pairs import Pair
 
@@ -40,6 +39,7 @@ MAX_TEXT = 200 * 2**20
 MAX_LINE = 2**16
 MAX_SECONDS = 600
 
+ANOTHER_FOLDER = "choose another folder by D2LATTN_CACHE or the cache argument"
 BY_HAND = (
     f"You can also fetch {URL} with a browser and give the file to read_tatoeba(path) as it is."
 )
@@ -278,6 +278,24 @@ class _HttpsOnly(HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
+def cache_directory(cache: str | os.PathLike[str] | None = None) -> Path:
+    """Where the file is kept: the argument, or ``D2LATTN_CACHE``, or the user's own cache.
+
+    >>> str(cache_directory("here"))
+    'here'
+
+    Raises:
+        DownloadError: it lies in a home folder that nobody knows.
+    """
+    chosen = os.environ.get("D2LATTN_CACHE") or None if cache is None else cache
+    try:
+        if chosen is not None:
+            return Path(chosen).expanduser()
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "d2lattn"
+    except RuntimeError as error:
+        raise DownloadError(f"{str(error).rstrip('.')}: {ANOTHER_FOLDER}") from None
+
+
 def download_tatoeba(
     cache: str | os.PathLike[str] | None = None,
     *,
@@ -304,7 +322,7 @@ def download_tatoeba(
 
     Raises:
         DownloadError: no network, a refusal, a wrong checksum, an unusable answer, or a folder
-            that cannot be written; the message says what to do.
+            that is not known or cannot be written; the message says what to do.
     """
     if not url.lower().startswith("https://"):
         raise wrong(ValueError, "url", url, "to begin with https://")
@@ -312,23 +330,22 @@ def download_tatoeba(
         raise wrong(ValueError, "checksum", checksum, "the 64 hexadecimal digits of SHA-256")
     folder = cache_directory(cache)
     path = folder / FILE_NAME
-    if path.exists():
-        try:
+    try:
+        if path.exists():
             _check(path, checksum)
-        except OSError as error:
-            raise DownloadError(
-                f"{path} cannot be read ({error.strerror or error}): move it away, or choose "
-                f"another folder by D2LATTN_CACHE or the cache argument"
-            ) from error
-        return path
+            return path
+    except OSError as error:
+        raise DownloadError(
+            f"{path} cannot be read ({error.strerror or error}): move it away, or {ANOTHER_FOLDER}"
+        ) from error
     part = folder / f".tatoeba-{secrets.token_hex(8)}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = part.open("xb")
     except OSError as error:
         raise DownloadError(
-            f"the cache folder {folder} cannot be written ({error.strerror or error}): choose "
-            f"another by D2LATTN_CACHE or the cache argument"
+            f"the cache folder {folder} cannot be written ({error.strerror or error}): "
+            f"{ANOTHER_FOLDER}"
         ) from error
     try:
         with file:
@@ -337,8 +354,8 @@ def download_tatoeba(
         os.replace(part, path)
     except OSError as error:  # the disk is full, or the folder went away
         raise DownloadError(
-            f"{path} could not be written ({error.strerror or error}): make room, or choose "
-            f"another folder by D2LATTN_CACHE or the cache argument"
+            f"{path} could not be written ({error.strerror or error}): make room, or "
+            f"{ANOTHER_FOLDER}"
         ) from error
     finally:
         part.unlink(missing_ok=True)

@@ -384,6 +384,39 @@ def test_the_folder_is_the_argument_or_the_environments_or_the_users(tmp_path, m
     assert tatoeba.cache_directory() == tmp_path / "home" / ".cache" / "d2lattn"
 
 
+def test_a_user_without_a_home_is_told_to_choose_a_folder(tmp_path, monkeypatch, capsys):
+    def nobody(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("D2LATTN_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "expanduser", nobody)  # as where HOME is not set and the user unknown
+    wanted = "Could not determine home directory: choose another folder by D2LATTN_CACHE or the ca"
+    with pytest.raises(DownloadError, match=f"^{wanted}"):
+        download_tatoeba()
+    assert tatoeba.main([]) == 1
+    assert f"Not downloaded: {wanted}" in capsys.readouterr().err
+    monkeypatch.undo()
+    for name in ("D2LATTN_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(DownloadError, match="choose another folder by"):
+        download_tatoeba("~nosuchuser/x")
+    monkeypatch.setenv("D2LATTN_CACHE", "~nosuchuser/x")
+    with pytest.raises(DownloadError, match="choose another folder by"):
+        download_tatoeba()
+    (tmp_path / "fra-eng.zip").write_bytes(GOOD)
+    assert download_tatoeba(tmp_path).parent == tmp_path, "no home is needed where one is chosen"
+
+
+def test_a_folder_that_may_not_be_looked_into_is_told(tmp_path, monkeypatch):
+    def locked(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "exists", locked)
+    with pytest.raises(DownloadError, match=r"cannot be read \(Permission denied\): move it away"):
+        download_tatoeba(tmp_path)
+
+
 HTML = b"<html><body>Sorry, try later.</body></html>"
 BAD_ANSWERS = {
     "web page, so named": ({"body": HTML, "headers": {"Content-Type": "text/html"}}, "web page"),

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from d2lattn.checks import wrong
 from d2lattn.corpus.lexicon import lexicon
 from d2lattn.scoring import DotProductAttention
+from d2lattn.training import evaluating
 
 FEMININE = {noun.english[0]: noun.feminine for noun in lexicon().nouns}
 ADJECTIVES = [adjective.english for adjective in lexicon().adjectives]
@@ -39,13 +40,15 @@ def encode(sentences: Sequence[str]) -> Sentences:
     tensor([[ 1, -1, -1,  0,  0, -1]])
 
     Raises:
-        ValueError: a word is none of `WORDS`, or there is no sentence.
+        ValueError: a word is none of `WORDS`, a sentence has none, or there is no sentence.
     """
     if not sentences:
         raise ValueError("sentences is empty; a batch needs at least one")
     number = {word: index for index, word in enumerate(WORDS)}
     words, genders = [], []
     for row, sentence in enumerate(map(str.split, sentences)):
+        if not sentence:
+            raise wrong(ValueError, f"sentences[{row}]", repr(sentences[row]), "to have a word")
         if unknown := set(sentence) - number.keys():
             name = f"a word of sentences[{row}]"
             raise wrong(ValueError, name, repr(min(unknown)), "to be one of WORDS")
@@ -152,7 +155,7 @@ def learn(reader: nn.Module, num_steps: int = 250, rate: float = 0.01) -> None:
 
 def accuracy(reader: nn.Module, sentences: Sentences) -> float:
     """Which share of the articles and adjectives gets its gender right, from 0 to 1."""
-    with torch.no_grad():
+    with torch.no_grad(), evaluating(reader):
         found = reader(sentences.words, sentences.lengths).argmax(dim=-1)  # (B, T)
     asked = sentences.genders != NOT_ASKED
     return (found == sentences.genders)[asked].double().mean().item()

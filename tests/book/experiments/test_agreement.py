@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import nn
 
 import d2lattn as d2l
 from d2lattn.book.experiments import agreement
@@ -69,17 +70,39 @@ def reader(positions=None):
     return agreement.Reader(agreement.SelfAttention(32), positions)
 
 
+@pytest.mark.parametrize("blank", ["", " "])
+def test_sentences_without_words_are_told_so(blank):
+    with pytest.raises(
+        ValueError, match=rf"^sentences\[1\] is '{blank}'; it needs to have a word$"
+    ):
+        agreement.encode(["the cow", blank])
+
+
+def test_accuracy_is_measured_without_dropout_and_leaves_it_as_it_was():
+    sentences = agreement.encode(agreement.draw(40, seed=2))
+    network = reader(nn.Dropout(0.9))
+    network.mix.eval()
+    expected = agreement.accuracy(network.eval(), sentences)
+    network.train()
+    network.mix.eval()
+    assert {agreement.accuracy(network, sentences) for _ in range(5)} == {expected}
+    assert [network.training, network.positions.training, network.mix.training] == [1, 1, 0]
+
+
 def test_accuracy_counts_what_is_asked():
     sentences = agreement.encode(OTHERS)
 
-    def always(feminine):
-        return lambda words, lengths: torch.tensor([1.0 - feminine, feminine]).expand(
-            *words.shape, 2
-        )
+    class Always(nn.Module):
+        def __init__(self, feminine):
+            super().__init__()
+            self.scores = torch.tensor([1.0 - feminine, feminine])
+
+        def forward(self, words, lengths):
+            return self.scores.expand(*words.shape, 2)
 
     for feminine in (0.0, 1.0):
-        assert agreement.accuracy(always(feminine), sentences) == 0.5
-    assert agreement.accuracy(always(1.0), agreement.encode(["the cow and the old cow"] * 2)) == 1.0
+        assert agreement.accuracy(Always(feminine), sentences) == 0.5
+    assert agreement.accuracy(Always(1.0), agreement.encode(["the cow and the old cow"] * 2)) == 1.0
 
 
 def test_padding_changes_no_answer():
