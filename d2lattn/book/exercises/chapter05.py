@@ -73,7 +73,7 @@ def check_padded_heads(
         q = torch.randn(2, heads, 3, width, generator=generator)
         k, v = torch.randn(2, 2, heads, heads + 1, width, generator=generator)
         valid = torch.ones(2, heads + 1, dtype=torch.bool)
-        valid[0, -1] = False
+        valid[0, -2:], valid[1, -1] = False, heads == 2
         wanted, output = _masked_heads(q, k, v, valid)
         found = call(padded_heads, q, k, v, valid)
         parts = several(found, 2, "Give two tensors: the weights and the joined outputs.")
@@ -98,6 +98,10 @@ def check_padded_heads(
             parts[1], [(stacked, "Your outputs have the right shape, and heads and rows mixed.")]
         )
         same(parts[1], output, "Weigh the values, then join as in 5.1.", "your output")
+        q[..., 0], k[..., 0] = 6, k[..., 0] - 15 * math.sqrt(width)  # all scores are 90 lower
+        found = several(call(padded_heads, q, k, v, valid), 2, "Give two tensors, always.")
+        what = "where all scores are below −80, your weight"
+        same(found[0], _masked_heads(q, k, v, valid)[0], "A masked score is −∞, below any.", what)
     return "one mask for all heads, a scale of their own width."
 
 

@@ -58,6 +58,21 @@ def _attention(X: Tensor, mask: Tensor | None = None) -> Tensor:
     return scores.softmax(dim=-1) @ X  # (n, n) x (n, d) -> (n, d)
 
 
+def _restless(n: int) -> Iterable[tuple[str, Layer]]:
+    """Layers (n, d) -> (n, d) that single out places: each fools tests that look at a part only."""
+    yield "a layer that turns the sentence round", lambda X: X.flip(0)
+    yield (
+        "a layer that turns the last entries round",
+        lambda X: torch.cat((X[:, :-1], X[:, -1:].flip(0)), dim=1),
+    )
+    for place in range(n):
+
+        def doubles(X: Tensor, place: int = place) -> Tensor:
+            return X + X * (torch.arange(n) == place).unsqueeze(1)  # (n, d) by (n, 1)
+
+        yield f"a layer that doubles word {place + 1}", doubles
+
+
 @check("6.2")
 def check_moves_along(moves_along: Callable[[Layer, Tensor, Tensor], bool]) -> str:
     """Whether reordering before a layer is the same as reordering after it."""
@@ -96,6 +111,17 @@ def check_moves_along(moves_along: Callable[[Layer, Tensor, Tensor], bool]) -> s
     for name, (_, wanted, why) in layers.items():
         if verdicts[name] != wanted:
             raise Differs(f"For {name} your test says {verdicts[name]}; but {why}")
+    if not call(moves_along, layers["a running sum"][0], X, torch.arange(5)):
+        raise Differs(
+            "For a running sum and an order that moves nothing your test says False. Reorder by "
+            "the `order` that it is given."
+        )
+    for name, layer in _restless(len(X)):
+        if call(moves_along, layer, X, order, case=f"for {name}"):
+            raise Differs(
+                f"For {name} your test says True; but it does so at fixed places, whoever stands "
+                "there. Reorder by `order`, and compare every number in its place."
+            )
     return "to reorder and then ask is to ask and then reorder."
 
 
@@ -112,7 +138,9 @@ def check_crossing(length: float) -> str:
     for wrong, hint in hints.items():
         if math.isclose(found, wrong, rel_tol=1e-3):
             raise Differs(hint)
-    if not math.isclose(found, 768.0, rel_tol=1e-3):
+    if math.isclose(found, 769.0, rel_tol=1e-6):
+        return "at n = 3 d = 768 words both need as many, so from 769 on self-attention needs more."
+    if not math.isclose(found, 768.0, rel_tol=1e-6):
         raise Differs(f"{found:g} words is not it. Put 4 n² d = 12 n d² and solve for n.")
     return "n = 3 d = 768 words; below that, self-attention needs fewer operations."
 
@@ -188,6 +216,11 @@ def check_add_positions(add_positions: Callable[[Tensor], Tensor]) -> str:
             count = "One is left: " if len(left) == 1 else ""
             raise Differs(f"{start}{count}{asks[left[0]]}")
     same(found, _placed(X, 1, -1, torch.cos), "Compare with the walk's listing.", "your output")
+    for shape in ((1, 9, 6), (4, 3, 10)):
+        X = torch.randn(shape, generator=torch.Generator().manual_seed(65))
+        case = f"for a batch of shape {shape}"
+        found = call(add_positions, X, case=case)
+        same(found, _placed(X, 1, -1, torch.cos), "Take the sizes from X.", f"{case}, your output")
     return "places along the words, slower hands after faster ones, a cosine to each sine."
 
 

@@ -249,6 +249,10 @@ def check_may_see(may_see: Callable[[int, int], tuple[Tensor, Tensor]]) -> str:
         if not agrees(seen, mask):
             recognise(seen, [(result, f"{case}: {hint}") for result, hint in mistakes])
         same(seen, mask, "Row t has `lengths[t]` times true.", f"{case}, your mask")
+    if "float" in str(getattr(parts[1], "dtype", "")):
+        raise Differs(
+            "1 and 0 stand in the right places, but floats are added to scores: use bool."
+        )
     return "a length a row, and the mask is a triangle behind P columns of true."
 
 

@@ -73,6 +73,25 @@ def unscaled(q, k, v, valid):
     return padded_heads(q * math.sqrt(q.shape[-1]), k, v, valid)
 
 
+def filled(score):
+    def padded_heads(q, k, v, valid):
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        weights = scores.masked_fill(~valid[:, None, None], score).softmax(dim=-1)
+        return weights, join(weights @ v)
+
+    return padded_heads
+
+
+def last_alone(q, k, v, valid):
+    valid = valid.clone()
+    valid[:, :-1] = True
+    return padded_heads(q, k, v, valid)
+
+
+def as_in_the_first(q, k, v, valid):
+    return padded_heads(q, k, v, valid[:1].expand_as(valid))
+
+
 def mixed(q, k, v, valid):
     weights, output = padded_heads(q, k, v, valid)
     return weights, (weights @ v).reshape(output.shape)
@@ -120,6 +139,10 @@ HINTS = [
     (chapter05.check_padded_heads, masked_after, "no longer sum to 1"),
     (chapter05.check_padded_heads, whole_width, "in its own"),
     (chapter05.check_padded_heads, unscaled, "not scaled"),
+    (chapter05.check_padded_heads, filled(-15), "below any"),
+    (chapter05.check_padded_heads, filled(-60), "below any"),
+    (chapter05.check_padded_heads, last_alone, "does not have"),
+    (chapter05.check_padded_heads, as_in_the_first, "does not have"),
     (chapter05.check_padded_heads, mixed, "heads and rows mixed"),
     (chapter05.check_padded_heads, lambda *a: padded_heads(*a)[0][:1], "two tensors"),
     (chapter05.check_estimate, (3 * 512**2, 64, 80_000), "after the join"),
@@ -169,6 +192,11 @@ HINTS = [
     (chapter05.check_three_cities, (2, 6.0), "learned anything"),
     (chapter05.check_three_cities, (2, 3.0), "train longer"),
 ]
+
+
+@pytest.mark.parametrize("score", [-1e9, torch.finfo(torch.float32).min])
+def test_any_score_that_is_low_enough_hides_padding(score):
+    assert chapter05.check_padded_heads(filled(score))
 
 
 @pytest.mark.parametrize(("check", "answer", "hint"), HINTS)

@@ -112,6 +112,32 @@ def test_moves_along_names_the_mistake(answer, hint):
     assert_hint(chapter06.check_moves_along(answer), hint)
 
 
+def close(one, other):
+    return torch.allclose(one, other, atol=1e-5)
+
+
+WRONG_TESTS = {
+    "ignores order": lambda f, X, order: close(f(X.flip(0)), f(X).flip(0)),
+    "an order of its own": lambda f, X, order: moves_along(f, X, torch.tensor([2, 0, 3, 4, 1])),
+    "the norm alone": lambda f, X, order: close(f(X[order]).norm(), f(X)[order].norm()),
+    "rows in any order": lambda f, X, order: close(
+        f(X[order]).sort(dim=0).values, f(X)[order].sort(dim=0).values
+    ),
+    "the first entries": lambda f, X, order: close(f(X[order])[:, 0], f(X)[order][:, 0]),
+    "two rows": lambda f, X, order: close(f(X[order])[1:3], f(X)[order][1:3]),
+} | {
+    f"row {row} alone": lambda f, X, order, row=row: close(f(X[order])[row], f(X)[order][row])
+    for row in range(5)
+}
+
+
+@pytest.mark.parametrize("name", WRONG_TESTS)
+def test_moves_along_tells_tests_that_look_at_a_part(name):
+    own = name in ("ignores order", "an order of its own")
+    hint = "Reorder by the `order` that it is given" if own else "every number in its place"
+    assert_hint(chapter06.check_moves_along(WRONG_TESTS[name]), hint)
+
+
 def test_moving_the_answers_back_is_as_good():
     def back(layer, X, order):
         return torch.allclose(layer(X[order])[order.argsort()], layer(X), atol=1e-5)
@@ -129,10 +155,21 @@ def test_moving_the_answers_back_is_as_good():
         (3072, "divide by the 4"),
         (589824, "That is n²"),
         (100, "solve for n"),
+        (768.5, "solve for n"),
+        (767, "solve for n"),
+        (770, "solve for n"),
     ],
 )
 def test_crossing_names_the_mistake(answer, hint):
     assert_hint(chapter06.check_crossing(answer), hint)
+
+
+def test_the_first_length_at_which_it_needs_more_passes_too():
+    operations = {"gru": lambda n: 12 * n * 256**2, "attention": lambda n: 4 * n**2 * 256}
+    first = next(n for n in range(1, 999) if operations["attention"](n) > operations["gru"](n))
+    assert first == 769
+    assert chapter06.check_crossing(first)
+    assert "from 769 on" in chapter06.check_crossing(torch.tensor(769)).sentence
 
 
 @pytest.mark.parametrize(
@@ -164,6 +201,21 @@ def test_add_positions_counts_the_mistakes_that_are_left(wrong):
 def test_add_positions_knows_an_output_of_another_kind():
     assert_hint(chapter06.check_add_positions(lambda X: X), "the walk's listing")
     assert_hint(chapter06.check_add_positions(lambda X: X[0]), "shape")
+
+
+def test_add_positions_knows_sizes_that_are_written_down():
+    right = placed()
+    for shape in ((3, 7, 6), (1, 7, 6)):  # of the batch, or of its words
+        waves = right(torch.zeros(shape))
+        verdict = chapter06.check_add_positions(lambda X, waves=waves: X + waves)
+        assert_hint(verdict, "For a batch of shape (1, 9, 6), your function stopped")
+
+    def of_width_6(X):
+        angles = torch.arange(X.shape[1]).reshape(-1, 1) * speeds(6)
+        waves = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
+        return X + torch.nn.functional.pad(waves, (0, X.shape[2] - 6))
+
+    assert_hint(chapter06.check_add_positions(of_width_6), "Take the sizes from X")
 
 
 @pytest.mark.parametrize(

@@ -246,6 +246,8 @@ HINTS = [
     (chapter07.check_may_see, mask_of(lambda m, p: m * 0 + 1), "also those after it"),
     (chapter07.check_may_see, mask_of(lambda m, p: (1 - m).tril(-9) + m.T), "not before"),
     (chapter07.check_may_see, mask_of(lambda m, p: m.log()), "booleans"),
+    (chapter07.check_may_see, mask_of(lambda m, p: m), "are added to scores: use bool"),
+    (chapter07.check_may_see, mask_of(lambda m, p: m.numpy()), "use bool"),
     (chapter07.check_may_see, mask_of(lambda m, p: m[:, p:]), "the mask, has shape"),
     (chapter07.check_may_see, mask_of(lambda m, p: 2 * m), "times true"),
     (chapter07.check_may_see, lambda p, t: may_see(p, t)[1], "two tensors"),
