@@ -41,13 +41,8 @@ def greedily(decoder: Decoder, state: Any, tokens: Tensor) -> Iterator[tuple[Ten
     >>> [token.tolist() for token, _ in islice(steps, 3)]
     [[[3]], [[3]], [[3]]]
 
-    Args:
-        decoder: any that keeps to the interface.
-        state: where it starts, as its `init_state` gives it or a pass left it.
-        tokens: what it reads first, shape (B, T).
-
-    Yields:
-        The next token and its log-probability, shape (B, 1) each.
+    Takes a state as `init_state` gives it or a pass left it, and what is read first, (B, T); yields
+    each next token and its log-probability, (B, 1) each.
     """
     while True:
         logits, state = decoder(tokens, state)  # (B, T) -> (B, T, V); T is 1 from the second on

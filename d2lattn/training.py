@@ -171,7 +171,7 @@ def train(
     shuffling = torch.Generator().manual_seed(seed)
     history = History()
     bar = _progress_bar(num_epochs) if progress else nullcontext()
-    with _in_mode(model, training=True), _seeded(seed, model), bar as shown:
+    with evaluating(model), _seeded(seed, model), bar as shown:  # so modes come back after an error
         for epoch in range(num_epochs):
             model.train()
             batches = list(loader(shuffling))
@@ -234,7 +234,7 @@ def mean_loss(
 
 _ENTRIES = itertools.count()
 _FOUND: dict[nn.Module, dict[int, bool]] = {}
-"""How each of those who put a module into a mode found it, by the number of their entry."""
+"""How each of those who evaluate a module found it, by the number of their entry."""
 
 _CHANGING = RLock()
 """Held while modes change, never while a model runs."""
@@ -245,7 +245,8 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     """Put a model into eval mode; afterwards every submodule is as it was, also after an error.
 
     Blocks may lie inside one another, and threads may share a model: it stays in eval mode until
-    the last of them has left.
+    the last of them has left. (Who leaves before somebody that came later puts nothing back; the
+    later one does it for both.)
 
     >>> model = nn.Sequential(nn.Dropout(), nn.Dropout().eval())
     >>> with evaluating(model):
@@ -254,34 +255,24 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     >>> [dropout.training for dropout in model]
     [True, False]
     """
-    with _in_mode(model, training=False):
-        yield
-
-
-@contextmanager
-def _in_mode(model: nn.Module, training: bool) -> Iterator[None]:
-    """Put a model into a mode, and every submodule back as it was.
-
-    Who leaves before somebody that came later puts nothing back: the later one does it for both.
-    """
     modules, me = list(model.modules()), -1
     try:
         with _CHANGING:
             me = next(_ENTRIES)
             for module in modules:
                 _FOUND.setdefault(module, {})[me] = module.training
-            model.train(training)
+            model.eval()
         yield
     finally:
         with _CHANGING:
             for module in modules:
-                inside = _FOUND[module]
-                found, later = inside.pop(me), min((n for n in inside if n > me), default=None)
-                if later is None:
-                    module.training = found
+                others = _FOUND[module]
+                found, later = others.pop(me), [number for number in others if number > me]
+                if later:
+                    others[min(later)] = found
                 else:
-                    inside[later] = found
-                if not inside:
+                    module.training = found
+                if not others:
                     del _FOUND[module]
 
 

@@ -112,25 +112,24 @@ def without_heads(
 
     Source: Michel et al. 2019, with zeros.
     """
-    num_heads, width = attention.num_heads, attention.W_o.in_features
-    off = torch.zeros(num_heads, dtype=torch.bool, device=attention.W_o.weight.device)
+    weight, num_heads = attention.W_o.weight, attention.num_heads
+    shape = num_heads, weight.shape[1] // num_heads  # (H, D / H)
+    instead = weight.new_zeros(shape) if means is None else means.to(weight)
+    if instead.shape != shape:
+        raise wrong(ValueError, "means", means, str(shape))
+    off = torch.zeros(shape, dtype=torch.bool, device=weight.device)
     for head in heads:
         if not 0 <= head < num_heads:
             raise wrong(ValueError, "heads", head, f"to be from 0 to {num_heads - 1}")
         off[head] = True
-    off = off.repeat_interleave(width // num_heads)  # (H,) -> (D,)
-    if means is None:
-        means = torch.zeros(num_heads, width // num_heads)
-    if means.shape != (num_heads, width // num_heads):
-        raise wrong(ValueError, "means", means, f"({num_heads}, {width // num_heads})")
-    instead = means.flatten().to(attention.W_o.weight)  # (H, D / H) -> (D,)
 
     called = False
 
     def ablate(joined: Tensor) -> Tensor:
         nonlocal called
         called = True
-        return torch.where(off, instead.to(joined.dtype), joined)  # (B, Q, D)
+        # (H, D / H) twice -> (D,) beside (B, Q, D)
+        return torch.where(off.flatten(), instead.flatten().to(joined.dtype), joined)
 
     with _shown_what_joins(attention, ablate):
         yield

@@ -1,8 +1,9 @@
 """Metrics of attention and of translation."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import torch
@@ -108,10 +109,8 @@ def _corpus_score(
     if not hypotheses:
         raise ValueError("hypotheses is empty; a corpus needs at least one sentence")
     if len(references) != len(hypotheses):
-        raise ValueError(
-            f"references holds {len(references)} entries; it needs one for each of the "
-            f"{len(hypotheses)} hypotheses"
-        )
+        needs = f"one for each of the {len(hypotheses)} hypotheses"
+        raise ValueError(f"references holds {len(references)} entries; it needs {needs}")
     several = [[given] if isinstance(given, str) else list(given) for given in references]
     if not all(several):
         raise ValueError(f"references[{several.index([])}] is empty; it needs one reference")
@@ -121,9 +120,7 @@ def _corpus_score(
                 raise wrong(TypeError, f"{name}[{place}]", sentence, "sentences as strings")
     _refuse_tokens(hypotheses, several)
     # sacrebleu wants streams: the first reference of every sentence, the second of every one, …
-    most = max(len(given) for given in several)
-    padded = [given + [None] * (most - len(given)) for given in several]
-    streams = [list(stream) for stream in zip(*padded, strict=True)]
+    streams = [list(stream) for stream in zip_longest(*several)]
     score = metric.corpus_score(list(hypotheses), streams)
     return CorpusScore(score.score, str(metric.get_signature()))
 
@@ -225,13 +222,10 @@ def alignment_links(weights: Tensor, threshold: float | None = None) -> frozense
         raise wrong(ValueError, "weights", weights, "(T, S)")
     if weights.numel() == 0:
         return frozenset()
-    if threshold is None:
-        return frozenset(
-            (source, target) for target, source in enumerate(weights.argmax(1).tolist())
-        )
-    return frozenset(
-        (source, target) for target, source in (weights >= threshold).nonzero().tolist()
-    )
+    found: Iterable[Any] = enumerate(weights.argmax(1).tolist())
+    if threshold is not None:
+        found = (weights >= threshold).nonzero().tolist()
+    return frozenset((source, target) for target, source in found)
 
 
 def shift_links(links: AbstractSet[Link], offset: int, target_length: int) -> frozenset[Link]:
