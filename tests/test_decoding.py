@@ -1,5 +1,6 @@
 import inspect
 import math
+from functools import partial
 from itertools import islice, pairwise
 
 import pytest
@@ -481,6 +482,45 @@ def test_scores_without_a_likeliest_token_are_told_so(search, bad):
         model.decoder.logits[1, 0] = math.nan
     with pytest.raises(FloatingPointError, match=r"^the scores of token 1 hold nan"):
         search(model, source)
+
+
+@pytest.mark.parametrize("search", [greedy_decode, partial(beam_search, length_penalty=1.0)])
+def test_what_a_model_says_behind_the_end_is_not_asked(search):
+    """One sentence ends at once, the other after three tokens."""
+
+    class Numbered(Encoder):
+        def forward(self, X, *args):
+            return X[:, 0]
+
+    follows = torch.full((5, 5), -torch.inf)
+    for token, following in ((1, 3), (3, 4), (4, 2)):
+        follows[token, following] = 0.0
+    model = EncoderDecoder(Numbered(), Table([]))
+    model.decoder.logits.data = follows  # of <eos>, all is -inf
+    first = model.decoder.forward
+
+    def forward(X, state):
+        logits, state = first(X, state)
+        at_once = ((X == 1) & (state.unsqueeze(1) == 0)).unsqueeze(-1)
+        return torch.where(at_once, follows[4], logits), state
+
+    model.decoder.forward = forward
+    short, long = search(model, torch.tensor([[0], [1]]))
+    assert (short.tokens, long.tokens) == ([], [3, 4])
+    assert short.score == long.score == 0
+
+
+def test_close_scores_are_told_apart():
+    """In single precision, the logarithms of 7.822401 and 7.822400 are the same."""
+    model = EncoderDecoder(Nothing(), Table([]))
+    logits = torch.zeros(50, 50)
+    logits[1, 3], logits[1, 4] = 0.0105, 0.01
+    logits[3, 2], logits[4, 2] = 0.01, 0.0105115
+    model.decoder.logits.data = logits
+    source = torch.zeros(1, 1, dtype=torch.long)
+    (greedy,), (best,) = (beam_search(model, source, beam_size=k, max_len=2) for k in (1, 2))
+    assert (greedy.tokens, best.tokens) == ([3], [4])
+    assert greedy.score < best.score < greedy.score + 5e-6
 
 
 @pytest.mark.parametrize("beam_size", [2, 4])  # of four slots, two have nothing to continue

@@ -40,6 +40,7 @@ def chances(model, state, word):
 def test_row_0_is_the_model_as_it_is(either):
     found = d2l.hide_each_state(either, SOURCE, TARGET)
     assert found.shape == (1, 3, 6, 7)
+    assert not found.requires_grad
     logits, _ = either.eval()(SOURCE, d2l.shift_right(TARGET))
     torch.testing.assert_close(found[:, :, 0], logits.softmax(dim=-1))
 

@@ -260,3 +260,9 @@ def test_uniform_links_are_drawn_evenly_and_by_the_generator():
     assert first == uniform_links(4, 4000, torch.Generator().manual_seed(1))
     counts = [sum(source == place for source, _ in first) for place in range(4)]
     assert all(900 < count < 1100 for count in counts)
+
+
+@pytest.mark.parametrize("threshold", [None, 0.5])
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0)])
+def test_where_there_are_no_words_there_are_no_links(shape, threshold):
+    assert alignment_links(torch.zeros(shape), threshold) == frozenset()
