@@ -1,7 +1,10 @@
 """One wording for wrong arguments: the name, what it has, and what it needs."""
 
+from numbers import Integral, Real
+from typing import Any
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
@@ -26,17 +29,56 @@ def wrong(error: type[Exception], name: str, found: object, needs: str) -> Excep
     return error(f"{name} {has}; it needs {needs}")
 
 
-def check_floats(**tensors: Tensor) -> None:
-    """Make sure that all are floating-point tensors, and of one dtype (autocast may mix them).
+def check_shapes(**arguments: tuple[Any, ...]) -> None:
+    """Make sure that tensors have these axes: a number is a size, a letter one size everywhere.
+
+    A list of axes that begins with "..." says what the last ones are.
+
+    >>> queries, keys = torch.ones(2, 3, 8), torch.ones(5, 4, 8)
+    >>> check_shapes(queries=(queries, "B", "Q", "D"), keys=(keys, 5, "K", "D"))
+    >>> check_shapes(queries=(queries, "B", "Q", 8), keys=(keys, "B", "K", 8))
+    Traceback (most recent call last):
+    ValueError: keys has shape (5, 4, 8); it needs (B, K, 8) = (2, K, 8)
+
+    Raises:
+        TypeError: one is no tensor.
+        ValueError: one has other axes.
+    """
+    sizes: dict[int | str, int] = {}
+    for name, (found, *axes) in arguments.items():
+        if not isinstance(found, Tensor):
+            raise wrong(TypeError, name, found, "a tensor")
+        shape, named = found.shape, axes
+        if axes[0] == "...":
+            named = axes[1:]
+            shape = shape[-len(named) :]
+        fits = len(shape) == len(named)
+        for axis, size in zip(named, shape, strict=False):
+            if axis != size and (type(axis) is int or sizes.get(axis, size) != size):
+                fits = False
+        if not fits:
+            known = [sizes.get(axis, axis) for axis in axes]
+            needs = _axes(axes) if known == axes else f"{_axes(axes)} = {_axes(known)}"
+            raise wrong(ValueError, name, found, needs)
+        sizes.update(zip(named, shape, strict=True))
+
+
+def check_floats(layer: nn.Module | None = None, /, **tensors: Any) -> None:
+    """Make sure that all are floating-point tensors of one dtype, that of the layer's weight.
+
+    Autocast may mix dtypes; and a layer without such a weight, as quantizing or an adapter makes
+    them, is not asked.
 
     Raises:
         TypeError: one is not.
     """
-    first_name, first = next(iter(tensors.items()))
+    first_name, first = "module", getattr(layer, "weight", None)
+    if not isinstance(first, Tensor) or not first.is_floating_point():
+        first_name, first = next(iter(tensors.items()))
     for name, found in tensors.items():
         if not isinstance(found, Tensor) or not found.is_floating_point():
             raise wrong(TypeError, name, found, "a tensor of floating-point numbers")
-        if found.dtype != first.dtype and not torch.is_autocast_enabled(found.device.type):
+        if found.dtype != first.dtype and not _autocast(found.device.type):
             raise wrong(TypeError, name, found, f"{first.dtype}, the dtype of {first_name}")
 
 
@@ -53,6 +95,9 @@ def check_integers(name: str, found: Tensor) -> None:
 def check_range(name: str, found: Tensor, least: int, most: int) -> None:
     """Make sure that no entry of a tensor of integers is below `least` or above `most`.
 
+    Where entries cannot be read (in `torch.compile`, `torch.export` and `torch.vmap`, and on the
+    meta device), nothing is checked.
+
     Raises:
         ValueError: one is; the message says which.
 
@@ -60,10 +105,13 @@ def check_range(name: str, found: Tensor, least: int, most: int) -> None:
     Traceback (most recent call last):
     ValueError: tokens[0, 1] is 7; it needs to be from 0 to 6
     """
-    if found.numel() == 0:
+    if torch.compiler.is_compiling() or found.numel() == 0:
         return
     lowest, highest = found.aminmax()
-    smallest, largest = lowest.item(), highest.item()
+    try:
+        smallest, largest = lowest.item(), highest.item()
+    except RuntimeError:
+        return
     if smallest < least or largest > most:
         entry = smallest if smallest < least else largest
         place = (found == entry).nonzero()[0].tolist()
@@ -71,18 +119,48 @@ def check_range(name: str, found: Tensor, least: int, most: int) -> None:
 
 
 def check_sizes(**sizes: int) -> None:
-    """Make sure that each is 1 or more.
+    """Make sure that each is an integer from 1 up.
 
     Raises:
-        ValueError: one is not.
+        TypeError: one is no integer.
+        ValueError: one is below 1.
 
     >>> check_sizes(num_hiddens=8, num_heads=0)
     Traceback (most recent call last):
     ValueError: num_heads is 0; it needs to be 1 or more
     """
     for name, size in sizes.items():
+        if not isinstance(size, Integral):
+            raise wrong(TypeError, name, size, "an integer")
         if size < 1:
             raise wrong(ValueError, name, size, "to be 1 or more")
+
+
+def check_share(name: str, share: float) -> float:
+    """Give it back if it is a number from 0 to 1.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is another number, or not a number.
+
+    >>> check_share("dropout", float("nan"))
+    Traceback (most recent call last):
+    ValueError: dropout is nan; it needs to be from 0 to 1
+    """
+    if not isinstance(share, Real):
+        raise wrong(TypeError, name, share, "a number")
+    if not 0 <= share <= 1:
+        raise wrong(ValueError, name, share, "to be from 0 to 1")
+    return share
+
+
+def _autocast(device: str) -> bool:
+    available = torch.amp.autocast_mode.is_autocast_available(device)  # not on "meta"
+    return available and torch.is_autocast_enabled(device)
+
+
+def _axes(axes: list[int | str]) -> str:
+    return f"({', '.join(map(str, axes))}{',' * (len(axes) == 1)})"
 
 
 def _type(found: object) -> str:

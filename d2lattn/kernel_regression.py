@@ -6,12 +6,13 @@ the study notes, section 10.2.
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
-from d2lattn.checks import check_floats, wrong
-from d2lattn.weights import Attends
+from d2lattn.checks import check_floats, check_shapes, wrong
+from d2lattn.scoring import Attends
 
 Kernel = Callable[[Tensor], Tensor]
 """Heights ≥ 0 of distances u, in bandwidths. A kernel that reaches every key, however far, carries
@@ -216,14 +217,12 @@ class NWKernelRegression(Attends, nn.Module):
             ValueError: shapes that do not fit.
         """
         check_floats(module=self.w, queries=queries, keys=keys, values=values)
-        if queries.dim() != 1:
-            raise wrong(ValueError, "queries", queries, "(Q,)")
-        fits = keys.dim() == 2 and len(keys) == len(queries) and keys.shape[1] > 0
-        _check_keys(keys, values, f"({len(queries)}, K), K ≥ 1, a row for each query", fits)
+        check_shapes(queries=(queries, "Q"), keys=(keys, "Q", "K"), values=(values, "Q", "K"))
+        if keys.shape[1] == 0:
+            raise wrong(ValueError, "keys", keys, "(Q, K), K ≥ 1")
         differences = queries.unsqueeze(-1) - keys  # (Q, 1) - (Q, K) -> (Q, K)
         weights = _weights(gaussian, differences * self.w, differences)
-        kept = weights.detach()
-        self._keep(lambda: kept)
+        self._keep(partial(torch.clone, weights.detach()))
         # (Q, 1, K) x (Q, K, 1) -> (Q, 1, 1) -> (Q,)
         return torch.bmm(weights.unsqueeze(1), values.unsqueeze(-1)).reshape(-1)
 

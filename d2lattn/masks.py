@@ -4,10 +4,21 @@ The rest is padding. Lengths are checked here and turned into a boolean mask, tr
 counts; whatever comes after takes the mask.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from d2lattn.checks import check_integers, check_range, wrong
+
+Mask = Tensor | Callable[[], Tensor | None] | None
+"""True where a key is valid; None where all are. A mask may come as what makes it: then nobody has
+to keep it, and it is made again when weights are read."""
+
+
+def made(mask: Mask) -> Tensor | None:
+    """Give the mask itself, which may come as what makes it."""
+    return mask() if callable(mask) else mask
 
 
 def length_mask(valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_lens") -> Tensor:

@@ -3,16 +3,17 @@
 The heads are an axis of the tensors, so all of them are computed at once.
 """
 
+import torch
 from torch import Tensor, nn
 
-from d2lattn.checks import check_floats, check_sizes, wrong
-from d2lattn.scoring import AdditiveAttention, DotProductAttention
+from d2lattn.checks import check_floats, check_shapes, check_sizes, wrong
+from d2lattn.masks import Mask
+from d2lattn.scoring import AdditiveAttention, Attends, DotProductAttention, mask_of
 
 
 def split_heads(X: Tensor, num_heads: int) -> Tensor:
     """Cut each row into as many pieces as there are heads; nothing is copied.
 
-    >>> import torch
     >>> split_heads(torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]), num_heads=2)
     tensor([[[[1, 2],
               [5, 6]],
@@ -27,7 +28,6 @@ def split_heads(X: Tensor, num_heads: int) -> Tensor:
 def join_heads(X: Tensor) -> Tensor:
     """Put the pieces of each row side by side again.
 
-    >>> import torch
     >>> join_heads(torch.tensor([[[[1, 2], [5, 6]], [[3, 4], [7, 8]]]]))
     tensor([[[1, 2, 3, 4],
              [5, 6, 7, 8]]])
@@ -38,7 +38,6 @@ def join_heads(X: Tensor) -> Tensor:
 def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
     """Split the heads and count them as sequences of the batch, as the notes do.
 
-    >>> import torch
     >>> transpose_qkv(torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]), num_heads=2)
     tensor([[[1, 2],
              [5, 6]],
@@ -59,7 +58,7 @@ def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
 
     Source: d2l.ai section 11.5.2; the notes' section 10.5.2.
     """
-    _check_axes(X, "(B, N, D)")
+    check_shapes(X=(X, "B", "N", "D"))
     _check_heads("the width of X", X.shape[2], num_heads)
     return split_heads(X, num_heads).flatten(0, 1)  # (B, H, N, D / H) -> (B * H, N, D / H)
 
@@ -67,7 +66,6 @@ def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
 def transpose_output(X: Tensor, num_heads: int) -> Tensor:
     """Undo `transpose_qkv`.
 
-    >>> import torch
     >>> transpose_output(torch.tensor([[[1, 2], [5, 6]], [[3, 4], [7, 8]]]), num_heads=2)
     tensor([[[1, 2, 3, 4],
              [5, 6, 7, 8]]])
@@ -85,19 +83,18 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
 
     Source: d2l.ai section 11.5.2; the notes' section 10.5.2.
     """
-    _check_axes(X, "(B * H, N, D / H)")
+    check_shapes(X=(X, "B * H", "N", "D / H"))
     _check_heads("the first axis of X", X.shape[0], num_heads)
     return join_heads(X.unflatten(0, (-1, num_heads)))  # (B * H, N, D / H) -> (B, H, N, D / H)
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(Attends, nn.Module):
     """W_o [h_1; …; h_H], where head i is h_i = f(W_i^(q) q, W_i^(k) k, W_i^(v) v).
 
     The matrices of all heads lie below one another in `W_q`, `W_k` and `W_v`. The pooling f is the
     same for all. What `W_o` takes is the heads side by side, so a hook there can see a head's
     contribution, or silence it.
 
-    >>> import torch
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> for matrix in attention.parameters():
     ...     _ = nn.init.eye_(matrix)  # head 1 sees the first entries, head 2 the second
@@ -141,7 +138,9 @@ class MultiHeadAttention(nn.Module):
         attention: AdditiveAttention | DotProductAttention | None = None,
     ) -> None:
         super().__init__()
+        check_sizes(key_size=key_size, query_size=query_size, value_size=value_size)
         _check_heads("num_hiddens", num_hiddens, num_heads)
+        self.key_size, self.query_size, self.value_size = key_size, query_size, value_size
         self.num_heads = num_heads
         self.attention = DotProductAttention(dropout) if attention is None else attention
         self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
@@ -149,56 +148,34 @@ class MultiHeadAttention(nn.Module):
         self.W_v = nn.Linear(value_size, num_hiddens, bias=bias)
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
 
-    @property
-    def attention_weights(self) -> Tensor:
-        """Weights of each head in the last call, before dropout, shape (B, H, Q, K).
-
-        Raises:
-            RuntimeError: there was no call.
-        """
-        return self.attention.attention_weights
-
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
-        """Check, project, split, attend, join and project."""
-        check_floats(module=self.W_q.weight, queries=queries, keys=keys, values=values)
-        self._check_shapes(queries, keys, values)
-        q = split_heads(self.W_q(queries), self.num_heads)  # (B, Q, D) -> (B, H, Q, D / H)
-        k, v = self.project(keys, values)  # (B, K, D) -> (B, H, K, D / H) each
-        heads = self.attention(q, k, v, valid_lens)  # (B, H, Q, D / H)
-        return self.W_o(join_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
+        """Check, project keys and values, and attend."""
+        check_floats(self.W_q, queries=queries, keys=keys, values=values)
+        check_shapes(
+            queries=(queries, "B", "Q", self.query_size),
+            keys=(keys, "B", "K", self.key_size),
+            values=(values, "B", "K", self.value_size),
+        )
+        scores = (len(queries), self.num_heads, queries.shape[1], keys.shape[1])  # (B, H, Q, K)
+        return self.attend(queries, *self.project(keys, values), mask_of(valid_lens, scores))
 
     def project(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Give each head its keys and values, the same for every query, (B, H, K, D / H) each."""
         k = split_heads(self.W_k(keys), self.num_heads)  # (B, K, D) -> (B, H, K, D / H)
         v = split_heads(self.W_v(values), self.num_heads)  # (B, K, D) -> (B, H, K, D / H)
+        if torch.compiler.is_compiling():  # its cache on disk cannot hold views that a graph gives
+            return k.clone(), v.clone()
         return k, v
 
-    def attend(self, queries: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Do the rest of `forward` with keys and values that `project` gave."""
+    def attend(self, queries: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
+        """Ask the keys and values that `project` gave; the weights are (B, H, Q, K)."""
         q = split_heads(self.W_q(queries), self.num_heads)  # (B, Q, D) -> (B, H, Q, D / H)
+        k, v = k.to(q.dtype), v.to(q.dtype)  # autocast may have been left since
         heads = self.attention.attend(q, self.attention.project_keys(k), v, mask)
+        self._keep(self.attention._last())
         return self.W_o(join_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
-
-    def _check_shapes(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
-        width = self.W_q.in_features
-        if queries.dim() != 3 or queries.shape[2] != width:
-            raise wrong(ValueError, "queries", queries, f"(B, Q, {width})")
-        batch, width = queries.shape[0], self.W_k.in_features
-        if keys.dim() != 3 or keys.shape[0] != batch or keys.shape[2] != width:
-            needs = f"({batch}, K, {width}) beside queries of {tuple(queries.shape)}"
-            raise wrong(ValueError, "keys", keys, needs)
-        needed = (*keys.shape[:2], self.W_v.in_features)
-        if values.shape != needed:
-            raise wrong(ValueError, "values", values, f"{needed}, a row for each key")
-
-
-def _check_axes(X: Tensor, needs: str) -> None:
-    if not isinstance(X, Tensor):
-        raise wrong(TypeError, "X", X, "a tensor")
-    if X.dim() != 3:
-        raise wrong(ValueError, "X", X, needs)
 
 
 def _check_heads(name: str, size: int, num_heads: int) -> None:

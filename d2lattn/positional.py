@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from d2lattn.checks import check_floats, check_sizes, wrong
+from d2lattn.checks import check_floats, check_shapes, check_share, check_sizes, wrong
 
 
 def sinusoids(max_len: int, num_hiddens: int) -> Tensor:
@@ -68,7 +68,7 @@ class PositionalEncoding(nn.Module):
 
     def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(check_share("dropout", dropout))
         self.register_buffer("P", sinusoids(max_len, num_hiddens).unsqueeze(0), persistent=False)
 
     def forward(self, X: Tensor, start: int = 0) -> Tensor:
@@ -99,7 +99,7 @@ class LearnedPositionalEncoding(nn.Module):
     def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
         super().__init__()
         check_sizes(max_len=max_len, num_hiddens=num_hiddens)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(check_share("dropout", dropout))
         self.P = nn.Parameter(torch.randn(1, max_len, num_hiddens) * 0.02)
 
     def forward(self, X: Tensor, start: int = 0) -> Tensor:
@@ -110,11 +110,10 @@ class LearnedPositionalEncoding(nn.Module):
 def _positions(P: Tensor, X: Tensor, start: int) -> Tensor:
     """Check, and give the rows of a table (1, max_len, D) that belong to the steps of X."""
     check_floats(module=P, X=X)
-    if not isinstance(start, int):
+    if not isinstance(start, int | torch.SymInt):  # a SymInt is what the compiler counts with
         raise wrong(TypeError, "start", start, "an integer")
     _, max_len, width = P.shape
-    if X.dim() != 3 or X.shape[2] != width:
-        raise wrong(ValueError, "X", X, f"(B, T, {width})")
+    check_shapes(X=(X, "B", "T", width))
     if start < 0:
         raise wrong(ValueError, "start", start, "to be 0 or more")
     end = start + X.shape[1]

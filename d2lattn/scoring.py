@@ -5,19 +5,74 @@ mask, true where a key is valid, computes and checks nothing.
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lattn.checks import check_floats, wrong
-from d2lattn.masks import length_mask
-from d2lattn.weights import Attends
+from d2lattn.checks import check_floats, check_integers, check_shapes, check_share, wrong
+from d2lattn.fused import fused_attention
+from d2lattn.masks import Mask, length_mask, made
 
-GIVES_ZEROS = ("cpu",)
-"""Devices whose kernels give zeros to a row without a key, and pass zeros back: CI asks the oldest
-PyTorch allowed and the newest. (Apple's GPU gave NaN before 2.9: pytorch/pytorch#156707.)"""
+_own: ContextVar[dict[object, Any] | None] = ContextVar("own", default=None)
+
+
+@contextmanager
+def own_weights() -> Iterator[None]:
+    """Make `attention_weights`, inside, those of this thread's own passes.
+
+    A module has one place for what it last looked at. If several threads use it, each reads what
+    any of them left there last, unless it reads inside of this.
+    """
+    token = _own.set({})
+    try:
+        yield
+    finally:
+        _own.reset(token)
+
+
+class Attends:
+    """Comes before `nn.Module` among the bases of what has `attention_weights`: one contract.
+
+    At the end of `forward`, so that a call that fails changes nothing, a module tells `_keep` how
+    its weights are worked out, from tensors without a graph. Nothing is worked out unless somebody
+    reads them, and what is read is the reader's own: to change it changes nothing else. What a
+    caller changes after the call (lengths, a mask, queries) changes no weights either; where these
+    can no longer be told, reading raises a RuntimeError. Copies and files of a module start
+    without: what it last looked at is not part of it, and tensors of `torch.func` cannot be stored.
+    """
+
+    _weights: Any = None
+
+    @property
+    def attention_weights(self) -> Tensor:
+        """Weights of the last call, before dropout: rows are queries, columns are keys.
+
+        Raises:
+            RuntimeError: there was no call, or what they are made of was changed in place since.
+        """
+        return self._last()()
+
+    def _keep(self, weights: Any) -> None:
+        vars(self)["_weights"] = weights  # `nn.Module` would first search its parameters: slow
+        if not torch.compiler.is_compiling() and (own := _own.get()) is not None:
+            own[self] = weights
+
+    def _last(self) -> Any:
+        """Give what `_keep` was told last."""
+        own = None if torch.compiler.is_compiling() else _own.get()
+        weights = self._weights if own is None else own.get(self, self._weights)
+        if weights is None:
+            raise RuntimeError("attention_weights: there are none before the first forward pass")
+        return weights
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: kept for name, kept in self.__dict__.items() if name != "_weights"}
 
 
 def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
@@ -62,6 +117,14 @@ def softmax_among(scores: Tensor, mask: Tensor | None) -> Tensor:
     scores = scores.masked_fill(~mask, -math.inf)  # (B, Q, K)
     weights = F.softmax(scores.masked_fill(empty, 0.0), dim=-1)
     return weights.masked_fill(empty, 0.0)
+
+
+def mask_of(valid_lens: Tensor | None, shape: tuple[int, ...]) -> Mask:
+    """Say how to make the mask of scores of that shape; lengths are copied: they may change."""
+    if valid_lens is None:
+        return None
+    check_integers("valid_lens", valid_lens)
+    return partial(length_mask, valid_lens.clone(), shape)
 
 
 def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
@@ -112,18 +175,19 @@ class AdditiveAttention(Attends, nn.Module):
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float) -> None:
         super().__init__()
+        self.key_size, self.query_size = key_size, query_size
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
         self.w_v = nn.Linear(num_hiddens, 1, bias=False)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(check_share("dropout", dropout))
 
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
         """Check, project the keys and attend."""
-        check_floats(module=self.w_v.weight, queries=queries, keys=keys, values=values)
-        _check_shapes(queries, keys, values, self.W_q.in_features, self.W_k.in_features)
-        mask = _mask(valid_lens, queries, keys)
+        check_floats(self.w_v, queries=queries, keys=keys, values=values)
+        scores = _check_shapes(queries, keys, values, self.query_size, self.key_size)
+        mask = mask_of(valid_lens, scores)
         return self.attend(queries, self.project_keys(keys), values, mask)
 
     def project_keys(self, keys: Tensor) -> Tensor:
@@ -131,14 +195,13 @@ class AdditiveAttention(Attends, nn.Module):
         return self.W_k(keys)
 
     def attend(
-        self, queries: Tensor, projected_keys: Tensor, values: Tensor, mask: Tensor | None = None
+        self, queries: Tensor, projected_keys: Tensor, values: Tensor, mask: Mask = None
     ) -> Tensor:
         """Average the values by softmax(w_v^T tanh(W_q q + W_k k)), with keys projected already."""
         scores = additive_scores(self.W_q(queries), projected_keys, self.w_v.weight[0])
-        weights = softmax_among(scores, mask)
+        weights = softmax_among(scores, made(mask))
         output = self.dropout(weights) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
-        kept = weights.detach()
-        self._keep(lambda: kept)
+        self._keep(partial(torch.clone, weights.detach()))
         return output
 
 
@@ -171,8 +234,8 @@ def dot_product_attention(
 class DotProductAttention(Attends, nn.Module):
     """Attention by scaled dot products: a(q, k) = q^T k / sqrt(d), for queries and keys of width d.
 
-    It is `dot_product_attention` by PyTorch's fused kernel, which gives the same without ever
-    holding the (B, Q, K) matrix of weights.
+    It is `dot_product_attention` by PyTorch's kernel, `fused_attention`, which gives the same
+    without ever holding the (B, Q, K) matrix of weights.
 
     >>> attention = DotProductAttention(dropout=0)
     >>> values = torch.tensor([[[2.0], [4.0], [9.0]]])
@@ -187,8 +250,8 @@ class DotProductAttention(Attends, nn.Module):
     finite, masked ones too.
 
     The weights are worked out from queries and keys when they are read: so read them before you
-    change those in place. Values of another width than the queries, and dropout in training, take
-    PyTorch's plain path, which does hold the matrix.
+    change those in place. After it, reading raises a RuntimeError (but not for tensors made in
+    inference mode, which do not count their changes).
 
     Args:
         dropout: the share of weights that training sets to zero.
@@ -198,99 +261,74 @@ class DotProductAttention(Attends, nn.Module):
 
     def __init__(self, dropout: float) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(check_share("dropout", dropout))
 
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
         """Check and attend."""
         check_floats(queries=queries, keys=keys, values=values)
-        _check_shapes(queries, keys, values)
-        output = self.attend(queries, keys, values, _mask(valid_lens, queries, keys))
-        if valid_lens is not None and valid_lens.dim() > 1:
-            # The mask is K times as large as a length for each query: so these are kept instead.
-            lens = valid_lens.clone()
-            self._keep(partial(_weights_by_lengths, queries.detach(), keys.detach(), lens))
-        return output
+        scores = _check_shapes(queries, keys, values)
+        return self.attend(queries, keys, values, mask_of(valid_lens, scores))
 
     def project_keys(self, keys: Tensor) -> Tensor:
         """Give the keys as they are: unlike `AdditiveAttention`, a dot product needs no more."""
         return keys
 
-    def attend(
-        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
-        """Call the kernel, and keep what the weights can be worked out from.
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Mask = None) -> Tensor:
+        """Average the values by softmax(q^T k / sqrt(d)).
 
         The mask, true where a key is valid, broadcasts to the scores: (Q, K) will do.
         """
         layer = self.dropout  # asked for once: `nn.Module` searches for it
         dropout = layer.p if layer.training else 0.0
-        output = _fused_attention(queries, keys, values, mask, dropout)
-        self._keep(partial(_dot_product_weights, queries.detach(), keys.detach(), mask))
+        output = fused_attention(queries, keys, values, made(mask), dropout)
+        seen = mask.clone() if isinstance(mask, Tensor) else mask
+        kept = _Kept("queries", queries), _Kept("keys", keys)
+        self._keep(partial(_dot_product_weights, *kept, seen))
         return output
 
 
-def _weights_by_lengths(queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-    return _dot_product_weights(queries, keys, _mask(valid_lens, queries, keys))
+class _Kept:
+    """A tensor without its graph, and without a copy: it tells if it was changed since."""
+
+    def __init__(self, name: str, tensor: Tensor) -> None:
+        self.name, self.tensor, self.version = name, tensor.detach(), None
+        if torch.compiler.is_compiling():
+            # The compiler cannot give both a tensor, as a decoder's state does, and a view of it.
+            self.tensor = self.tensor.clone()
+        elif not tensor.is_inference():
+            self.version = tensor._version
+
+    def read(self) -> Tensor:
+        if self.version is not None and self.tensor._version != self.version:
+            raise RuntimeError(
+                f"attention_weights: {self.name} was changed in place after the pass; "
+                "read the weights before that, or hand in a copy"
+            )
+        return self.tensor
 
 
-def _dot_product_weights(queries: Tensor, keys: Tensor, mask: Tensor | None) -> Tensor:
+def _dot_product_weights(kept_queries: _Kept, kept_keys: _Kept, mask: Mask) -> Tensor:
+    queries, keys = kept_queries.read(), kept_keys.read()
     # Like the fused kernel: scores of half-precision inputs are summed in single precision.
     exact = torch.promote_types(queries.dtype, torch.float32)
     scores = dot_product_scores(queries.to(exact), keys.to(exact))  # (B, Q, K)
-    return softmax_among(scores, mask).to(queries.dtype)
-
-
-def _fused_attention(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float
-) -> Tensor:
-    """Call the kernel in such a way that a row without a key gives 0, and passes 0 back."""
-    if mask is None or mask.device.type in GIVES_ZEROS or mask.any(dim=-1).all():
-        return _kernel(queries, keys, values, mask, dropout)
-    # Others may give NaN. So these rows look everywhere, and their output is emptied after.
-    empty = ~mask.any(dim=-1, keepdim=True)  # (B, Q, 1)
-    output = _kernel(queries, keys, values, mask | empty, dropout)
-    return output.masked_fill(empty, 0.0)
-
-
-def _kernel(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float
-) -> Tensor:
-    if queries.dim() == 4:
-        return F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
-    # The kernel wants an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.
-    queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
-    mask = None if mask is None else mask.unsqueeze(-3)  # a mask (Q, K) becomes (1, Q, K)
-    return F.scaled_dot_product_attention(queries, keys, values, mask, dropout).squeeze(1)
-
-
-def _mask(valid_lens: Tensor | None, queries: Tensor, keys: Tensor) -> Tensor | None:
-    if valid_lens is None:
-        return None
-    return length_mask(valid_lens, (*queries.shape[:-1], keys.shape[-2]))  # of scores, (B, Q, K)
+    return softmax_among(scores, made(mask)).to(queries.dtype)
 
 
 def _check_shapes(
     queries: Tensor,
     keys: Tensor,
     values: Tensor,
-    query_size: int | None = None,
-    key_size: int | None = None,
-) -> None:
-    """Raise a ValueError unless all fit; without sizes, keys need to be as wide as queries."""
-    if not 3 <= queries.dim() <= 4 or queries.shape[-1] != (query_size or queries.shape[-1]):
-        width = query_size or "D"
-        raise wrong(ValueError, "queries", queries, f"(B, Q, {width}) or (B, H, Q, {width})")
-    *batch, _, width = queries.shape  # (B,) or (B, H)
-    needed = (*batch, *keys.shape[-2:-1], key_size or width)
-    if keys.shape != needed:
-        axes = _axes(*batch, "K", key_size or width)
-        raise wrong(ValueError, "keys", keys, f"{axes} beside queries of {_axes(*queries.shape)}")
-    if values.shape[:-1] != keys.shape[:-1]:
-        needs = f"{_axes(*keys.shape[:-1], 'V')}, a row for each key"
-        raise wrong(ValueError, "values", values, needs)
-
-
-def _axes(*sizes: int | str) -> str:
-    return f"({', '.join(map(str, sizes))})"
+    query_size: int | str = "D",
+    key_size: int | str = "D",
+) -> tuple[int, ...]:
+    """Check, and give the shape of the scores."""
+    batch = ("B", "H") if queries.dim() > 3 else ("B",)
+    check_shapes(
+        queries=(queries, *batch, "Q", query_size),
+        keys=(keys, *batch, "K", key_size),
+        values=(values, *batch, "K", "V"),
+    )
+    return (*queries.shape[:-1], keys.shape[-2])  # (B, Q, K) or (B, H, Q, K)

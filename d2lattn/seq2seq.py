@@ -4,15 +4,15 @@ Batches come first everywhere: sequences of tokens are (B, T), their states (B, 
 lengths, where a method takes them, have shape (B,); None means that nothing is padding.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from d2lattn.checks import check_range, wrong
+from d2lattn.checks import check_range, check_shapes, check_share, check_sizes, wrong
 from d2lattn.masks import check_lengths, length_mask
-from d2lattn.scoring import AdditiveAttention
-from d2lattn.weights import Attends
+from d2lattn.scoring import AdditiveAttention, Attends
 
 
 class Encoder(nn.Module):
@@ -35,8 +35,11 @@ class Decoder(nn.Module):
         raise NotImplementedError
 
     def select_state(self, state: Any, rows: Tensor) -> Any:
-        """Make the state of the batch that holds these `rows`, (B',): all that a search needs."""
-        raise NotImplementedError
+        """Make the state of the batch that holds these `rows`, (B',): all that a search needs.
+
+        It is `take`, unless a decoder keeps tensors whose first axis is not the batch.
+        """
+        return take(state, rows)
 
 
 class AttentionDecoder(Decoder):
@@ -49,6 +52,21 @@ class AttentionDecoder(Decoder):
         Where there are several, layers and heads stand between.
         """
         raise NotImplementedError
+
+
+def take(state: Any, rows: Tensor) -> Any:
+    """Take rows (B',) of every tensor (B, ...) in a state of tuples; what is no tensor stays.
+
+    >>> take((torch.tensor([[1], [2]]), None, (7, torch.tensor([3, 4]))), torch.tensor([1, 1]))
+    (tensor([[2],
+            [2]]), None, (7, tensor([4, 4])))
+    """
+    if isinstance(state, Tensor):
+        return state[rows]
+    if not isinstance(state, tuple):
+        return state
+    parts = [take(part, rows) for part in state]
+    return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)
 
 
 class EncoderDecoder(nn.Module):
@@ -108,12 +126,13 @@ class Seq2SeqEncoder(Encoder):
         bidirectional: bool = False,
     ) -> None:
         super().__init__()
+        check_sizes(num_hiddens=num_hiddens, num_layers=num_layers)
         if bidirectional and num_hiddens % 2:
             raise wrong(ValueError, "num_hiddens", num_hiddens, "to be even: each direction a half")
         self.num_layers = num_layers
         self.num_directions = 2 if bidirectional else 1
-        self.embedding = _embedding(vocab_size, embed_size)
-        self.dropout = nn.Dropout(dropout)
+        self.embedding = token_embedding(vocab_size, embed_size, DEVIATION)
+        self.dropout = nn.Dropout(check_share("dropout", dropout))
         width = num_hiddens // self.num_directions
         self.rnn = _gru(embed_size, width, num_layers, dropout, bidirectional)
 
@@ -178,8 +197,8 @@ class Seq2SeqDecoder(Decoder):
         dropout: float = 0,
     ) -> None:
         super().__init__()
-        self.embedding = _embedding(vocab_size, embed_size)
-        self.dropout = nn.Dropout(dropout)
+        self.embedding = token_embedding(vocab_size, embed_size, DEVIATION)
+        self.dropout = nn.Dropout(check_share("dropout", dropout))
         self.rnn = _gru(embed_size + num_hiddens, num_hiddens, num_layers, dropout)
         self.dense = nn.Linear(num_hiddens, vocab_size)
 
@@ -193,6 +212,7 @@ class Seq2SeqDecoder(Decoder):
 
     def forward(self, X: Tensor, state: PlainState) -> tuple[Tensor, PlainState]:
         """Predict the token after each token of X, shape (B, T): scores of shape (B, T, V)."""
+        _check_state(state, PlainState, X)
         embedded = self.dropout(embed_tokens(self.embedding, X))  # (B, T) -> (B, T, E)
         context = state.context.unsqueeze(1).expand(-1, X.shape[1], -1)  # (B, D) -> (B, T, D)
         outputs, hidden = self.rnn(torch.cat((context, embedded), dim=-1), state.hidden)
@@ -200,7 +220,7 @@ class Seq2SeqDecoder(Decoder):
 
     def select_state(self, state: PlainState, rows: Tensor) -> PlainState:
         """Make the state of the batch that holds these `rows`, shape (B',), in this order."""
-        return PlainState(state.hidden[:, rows], state.context[rows])
+        return _select(state, rows)
 
 
 class AttentionState(NamedTuple):
@@ -255,8 +275,8 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
         super().__init__()
         self.bridge = bridge
         self.attention = AdditiveAttention(num_hiddens, num_hiddens, num_hiddens, attention_dropout)
-        self.embedding = _embedding(vocab_size, embed_size)
-        self.dropout = nn.Dropout(dropout)
+        self.embedding = token_embedding(vocab_size, embed_size, DEVIATION)
+        self.dropout = nn.Dropout(check_share("dropout", dropout))
         self.rnn = _gru(embed_size + num_hiddens, num_hiddens, num_layers, dropout)
         self.dense = nn.Linear(num_hiddens, vocab_size)
 
@@ -275,6 +295,7 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
 
     def forward(self, X: Tensor, state: AttentionState) -> tuple[Tensor, AttentionState]:
         """Predict the token after each token of X, shape (B, T): scores of shape (B, T, V)."""
+        _check_state(state, AttentionState, X)
         embedded = self.dropout(embed_tokens(self.embedding, X))  # (B, T) -> (B, T, E)
         hidden, values, projected_keys, mask = state
         outputs, weights = [], []
@@ -283,26 +304,47 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
             context = self.attention.attend(query, projected_keys, values, mask)  # (B, 1, D)
             output, hidden = self.rnn(torch.cat((context, step), dim=-1), hidden)
             outputs.append(output)  # (B, 1, D)
-            weights.append(self.attention.attention_weights)  # (B, 1, S)
+            weights.append(self.attention._last())  # what gives (B, 1, S)
         logits = self.dense(torch.cat(outputs, dim=1))  # (B, T, D) -> (B, T, V)
-        self._keep(lambda: torch.cat(weights, dim=1))  # (B, T, S)
+        self._keep(partial(side_by_side, weights, 1))  # (B, T, S)
         return logits, state._replace(hidden=hidden)
 
     def select_state(self, state: AttentionState, rows: Tensor) -> AttentionState:
         """Make the state of the batch that holds these `rows`, shape (B',), in this order."""
-        hidden, values, projected_keys, mask = state
-        mask = None if mask is None else mask[rows]
-        return AttentionState(hidden[:, rows], values[rows], projected_keys[rows], mask)
+        return _select(state, rows)
 
 
-def _embedding(vocab_size: int, embed_size: int) -> nn.Embedding:
-    """Make a table of small vectors: PyTorch's own, of variance 1, drown what a GRU reads beside.
+DEVIATION = 0.3
+"""Of what token vectors start from, where a GRU reads them. PyTorch's own, of deviation 1, drown
+what it reads beside: with 0.3, the model of chapter 4 translates and aligns long sentences better.
+"""
 
-    With 0.3 in place of 1, the model of chapter 4 translates and aligns long sentences better.
-    """
+
+def token_embedding(vocab_size: int, embed_size: int, deviation: float) -> nn.Embedding:
+    """Make a table of random vectors, a row for each token."""
+    check_sizes(vocab_size=vocab_size, embed_size=embed_size)
     embedding = nn.Embedding(vocab_size, embed_size)
-    nn.init.normal_(embedding.weight, std=0.3)
+    nn.init.normal_(embedding.weight, std=deviation)
     return embedding
+
+
+def embed_tokens(embedding: nn.Embedding, X: Tensor, scale: float = 1.0) -> Tensor:
+    """Look tokens up, (B, T) -> (B, T, E); say in words what is wrong with those it cannot find."""
+    if not isinstance(X, Tensor) or X.dtype not in (torch.int64, torch.int32):
+        raise wrong(TypeError, "X", X, "a tensor of integers, torch.int64 or torch.int32")
+    if X.dim() != 2 or X.numel() == 0:
+        raise wrong(ValueError, "X", X, "(B, T), both above 0")
+    try:
+        vectors: Tensor = embedding(X)
+    except IndexError:  # asked only now, because reading tokens back at each step stalls a GPU
+        check_range("X", X, 0, embedding.num_embeddings - 1)
+        raise
+    return vectors if scale == 1 else vectors * scale
+
+
+def side_by_side(weights: list[Any], dim: int) -> Tensor:
+    """Work weights out, one after the other, and join them along an axis."""
+    return torch.cat([work_out() for work_out in weights], dim)
 
 
 def _gru(
@@ -320,25 +362,35 @@ def _gru(
     )
 
 
-def embed_tokens(embedding: nn.Embedding, X: Tensor) -> Tensor:
-    """Look tokens up; say in words what is wrong with those that the table does not hold."""
-    if not isinstance(X, Tensor) or X.dtype not in (torch.int64, torch.int32):
-        raise wrong(TypeError, "X", X, "a tensor of integers, torch.int64 or torch.int32")
-    if X.dim() != 2 or X.numel() == 0:
-        raise wrong(ValueError, "X", X, "(B, T), both above 0")
-    try:
-        return embedding(X)
-    except IndexError:  # asked only now, because reading tokens back at each step stalls a GPU
-        check_range("X", X, 0, embedding.num_embeddings - 1)
-        raise
-
-
 def _check_encoded(enc_outputs: tuple[Tensor, Tensor], rnn: nn.GRU) -> None:
     """Tell a decoder that does not fit its encoder apart, before the GRU stumbles over it."""
+    if not isinstance(enc_outputs, tuple) or len(enc_outputs) != 2:
+        raise wrong(TypeError, "enc_outputs", enc_outputs, "the pair that a Seq2SeqEncoder gives")
     outputs, hidden = enc_outputs
-    if hidden.dim() != 3 or (hidden.shape[0], hidden.shape[2]) != (rnn.num_layers, rnn.hidden_size):
-        needs = f"(num_layers, B, num_hiddens) = ({rnn.num_layers}, B, {rnn.hidden_size})"
-        raise wrong(ValueError, "the last state in enc_outputs", hidden, needs)
-    if outputs.dim() != 3 or (outputs.shape[0], outputs.shape[2]) != hidden.shape[1:]:
-        needs = f"(B, S, num_hiddens) = ({hidden.shape[1]}, S, {rnn.hidden_size})"
-        raise wrong(ValueError, "the states in enc_outputs", outputs, needs)
+    shapes = {
+        "the last state in enc_outputs": (hidden, rnn.num_layers, "B", rnn.hidden_size),
+        "the states in enc_outputs": (outputs, "B", "S", rnn.hidden_size),
+    }
+    check_shapes(**shapes)
+
+
+def _check_state(state: Any, kind: type, X: Tensor) -> None:
+    check_state(state, kind)
+    check_batch(X, state.hidden.shape[1])
+
+
+def check_state(state: object, kind: type) -> None:
+    """Raise a TypeError unless it is a state of that kind."""
+    if not isinstance(state, kind):
+        raise wrong(TypeError, "state", state, f"a {kind.__name__}, as init_state gives it")
+
+
+def check_batch(X: Tensor, num_sequences: int) -> None:
+    """Raise a ValueError unless there are as many sequences as a state has."""
+    if isinstance(X, Tensor) and X.dim() and len(X) != num_sequences:
+        raise wrong(ValueError, "X", X, f"{num_sequences} sequences, as many as the state has")
+
+
+def _select(state: Any, rows: Tensor) -> Any:
+    """Take rows of a GRU decoder's state, whose `hidden` has its layers first."""
+    return take(state._replace(hidden=None), rows)._replace(hidden=state.hidden[:, rows])

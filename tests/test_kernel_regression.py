@@ -498,10 +498,10 @@ def test_the_module_names_wrong_kinds():
     ("shapes", "message"),
     [
         (((2, 1), (2, 3), (2, 3)), r"queries has shape \(2, 1\); it needs \(Q,\)"),
-        (((2,), (3,), (3,)), r"keys has shape \(3,\); it needs \(2, K\)"),
-        (((2,), (3, 3), (3, 3)), r"keys has shape \(3, 3\); it needs \(2, K\)"),
-        (((2,), (2, 0), (2, 0)), r"keys has shape \(2, 0\); it needs \(2, K\), K ≥ 1"),
-        (((2,), (2, 3), (3, 2)), r"values has shape \(3, 2\); it needs \(2, 3\)"),
+        (((2,), (3,), (3,)), r"keys has shape \(3,\); it needs \(Q, K\) = \(2, K\)$"),
+        (((2,), (3, 3), (3, 3)), r"keys has shape \(3, 3\); it needs \(Q, K\) = \(2, K\)$"),
+        (((2,), (2, 0), (2, 0)), r"keys has shape \(2, 0\); it needs \(Q, K\), K ≥ 1$"),
+        (((2,), (2, 3), (3, 2)), r"values has shape \(3, 2\); it needs \(Q, K\) = \(2, 3\)$"),
     ],
 )
 def test_the_module_names_wrong_shapes(shapes, message):

@@ -154,7 +154,7 @@ def test_it_is_a_loop_over_heads(which, lens, num_heads):
     for head in blocks:
         projected = (x @ weight.T + bias for x, (weight, bias) in zip((q, k, v), head, strict=True))
         heads.append(attention.attention(*projected, lens))
-        weights.append(attention.attention_weights)
+        weights.append(attention.attention.attention_weights)
     expected = torch.cat(heads, dim=-1) @ attention.W_o.weight.T + attention.W_o.bias
     torch.testing.assert_close(attention(q, k, v, lens), expected, rtol=0, atol=1e-6)
     torch.testing.assert_close(attention.attention_weights, torch.stack(weights, 1))
@@ -525,7 +525,7 @@ SHAPE_ERRORS = [
             keys,
             (2, 4, 5),
             rf"keys has shape {re.escape(str(keys))}; "
-            r"it needs \(2, K, 3\) beside queries of \(2, 3, 8\)",
+            r"it needs \(B, K, 3\) = \(2, K, 3\)",
         )
         for keys in [(2, 3), (1, 4, 3), (3, 4, 3), (2, 4, 2), (2, 4, 4), (2, 4, 3, 3)]
     ),
@@ -535,7 +535,7 @@ SHAPE_ERRORS = [
             (2, 4, 3),
             values,
             rf"values has shape {re.escape(str(values))}; "
-            r"it needs \(2, 4, 5\), a row for each key",
+            r"it needs \(B, K, 5\) = \(2, 4, 5\)",
         )
         for values in [(2, 5), (1, 4, 5), (2, 3, 5), (2, 4, 4), (2, 4, 5, 5)]
     ),

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import d2lattn as d2l
-from d2lattn import scoring
+from d2lattn import fused, scoring
 from d2lattn.masks import length_mask
 
 ROOT = Path(__file__).parents[1]
@@ -538,7 +538,7 @@ def test_elsewhere_rows_without_keys_do_not_rest_on_the_kernel(
     inputs = [torch.randn(3, *heads, rows, 4).requires_grad_() for rows in (2, 3, 3)]
     expected = scoring.dot_product_attention(*inputs, mask)
     wanted = [expected, *torch.autograd.grad(expected.square().sum(), inputs)]
-    monkeypatch.setattr(scoring, "GIVES_ZEROS", ())
+    monkeypatch.setattr(fused, "GIVES_ZEROS", ())
     monkeypatch.setattr(F, "scaled_dot_product_attention", kernel)
     with torch.autograd.set_detect_anomaly(True):
         output = attention(*inputs, lens)
@@ -691,26 +691,26 @@ def test_dot_products_never_hold_the_matrix_of_weights(shape):
 # Wrong shapes ------------------------------------------------------------------------------------
 
 SHAPES = [
-    ((2, 3), (2, 4, 3), (2, 4, 3), r"queries has shape \(2, 3\); it needs \(B, Q, [D3]\) or "),
-    ((), (2, 4, 3), (2, 4, 3), r"queries has shape \(\); it needs \(B, Q, [D3]\) or "),
+    ((2, 3), (2, 4, 3), (2, 4, 3), r"queries has shape \(2, 3\); it needs \(B, Q, [D3]\)$"),
+    ((), (2, 4, 3), (2, 4, 3), r"queries has shape \(\); it needs \(B, Q, [D3]\)$"),
     ((1, 1, 1, 1, 3),) * 3
     + (r"queries has shape \(1, 1, 1, 1, 3\); it needs .*\(B, H, Q, [D3]\)$",),
     (
         (2, 2, 3),
         (3, 4, 3),
         (3, 4, 3),
-        r"keys has shape \(3, 4, 3\); it needs \(2, K, 3\) beside queries of \(2, 2, 3\)$",
+        r"keys has shape \(3, 4, 3\); it needs \(B, K, [D3]\) = \(2, K, 3\)$",
     ),
     ((2, 2, 3), (2, 5, 4, 3), (2, 4, 3), r"keys has shape \(2, 5, 4, 3\); .* \(2, K, 3\)"),
     ((2, 2, 3), (2, 3), (2, 4, 3), r"keys has shape \(2, 3\); .* \(2, K, 3\)"),
     ((2, 5, 2, 3), (2, 1, 4, 3), (2, 1, 4, 3), r"keys has shape \(2, 1, 4, 3\); .* \(2, 5, K, 3\)"),
     ((2, 5, 2, 3), (2, 5, 3), (2, 5, 3), r"keys has shape \(2, 5, 3\); .* \(2, 5, K, 3\)"),
-    ((2, 2, 3), (2, 2, 4), (2, 2, 4), r"keys has shape \(2, 2, 4\); .* \(2, K, 3\) beside"),
+    ((2, 2, 3), (2, 2, 4), (2, 2, 4), r"keys has shape \(2, 2, 4\); .* = \(2, K, 3\)$"),
     (
         (2, 2, 3),
         (2, 4, 3),
         (2, 5, 3),
-        r"values has shape \(2, 5, 3\); it needs \(2, 4, V\), a row for each key$",
+        r"values has shape \(2, 5, 3\); it needs \(B, K, V\) = \(2, 4, V\)$",
     ),
     ((2, 2, 3), (2, 4, 3), (1, 4, 3), r"values has shape \(1, 4, 3\); .* \(2, 4, V\)"),
     ((2, 2, 3), (2, 4, 3), (2, 4), r"values has shape \(2, 4\); .* \(2, 4, V\)"),
@@ -729,10 +729,10 @@ def test_wrong_shapes_are_named(queries, keys, values, message):
 def test_wrong_widths_are_named():
     attention = d2l.AdditiveAttention(key_size=3, query_size=4, num_hiddens=5, dropout=0)
     x3, x4 = torch.ones(2, 2, 3), torch.ones(2, 2, 4)
-    message = r"^keys has shape \(2, 2, 4\); it needs \(2, K, 3\) beside queries of \(2, 2, 4\)$"
+    message = r"^keys has shape \(2, 2, 4\); it needs \(B, K, 3\) = \(2, K, 3\)$"
     with pytest.raises(ValueError, match=message):
         attention(x4, x4, x4, None)
-    message = r"^queries has shape \(2, 2, 3\); it needs \(B, Q, 4\) or \(B, H, Q, 4\)$"
+    message = r"^queries has shape \(2, 2, 3\); it needs \(B, Q, 4\)$"
     with pytest.raises(ValueError, match=message):
         attention(x3, x3, x3, None)
 

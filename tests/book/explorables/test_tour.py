@@ -92,7 +92,7 @@ def test_shapes_are_those_of_a_model():
         hook.remove()
     modules = {
         "position": "encoder.pos_encoding",
-        "ask itself": "encoder.blks.0.attention",
+        "ask itself": "encoder.blks.0.attention.W_o",
         "add": "encoder.blks.0.addnorm1",
         "network": "encoder.blks.0.ffn",
         "encoded": "encoder.blks.0.addnorm2",

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from d2lattn.weights import Attends
+from d2lattn.scoring import Attends
 
 
 class Even(Attends, nn.Module):

@@ -1,0 +1,47 @@
+"""PyTorch's fused kernel for attention, which never holds the matrix of weights."""
+
+from torch import Tensor
+from torch.nn import functional as F
+
+GIVES_ZEROS = ("cpu",)
+"""Devices whose kernels give zeros to a row without a key, and pass zeros back: CI asks the oldest
+PyTorch allowed and the newest. (Apple's GPU gave NaN before 2.9: pytorch/pytorch#156707.)"""
+
+
+def fused_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, dropout: float = 0.0
+) -> Tensor:
+    """Give softmax(q k^T / sqrt(d)) v, as `scoring.dot_product_attention` does; it checks nothing.
+
+    >>> import torch
+    >>> values = torch.tensor([[[2.0], [4.0]]])
+    >>> fused_attention(torch.ones(1, 1, 1), torch.ones(1, 2, 1), values)
+    tensor([[[3.]]])
+
+    Values of another width than the queries, and dropout, take PyTorch's plain path, which does
+    hold the matrix.
+
+    Args:
+        queries: shape (B, Q, D), or (B, H, Q, D) with heads.
+        keys: shape (B, K, D) or (B, H, K, D).
+        values: shape (B, K, V) or (B, H, K, V).
+        mask: true where a key is valid; it broadcasts to the scores, and a row may be without.
+        dropout: the share of weights that is set to zero.
+    """
+    if mask is None or mask.device.type in GIVES_ZEROS or mask.any(dim=-1).all():
+        return _with_heads(queries, keys, values, mask, dropout)
+    # Others may give NaN. So these rows look everywhere, and their output is emptied after.
+    empty = ~mask.any(dim=-1, keepdim=True)  # (B, Q, 1)
+    output = _with_heads(queries, keys, values, mask | empty, dropout)
+    return output.masked_fill(empty, 0.0)
+
+
+def _with_heads(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float
+) -> Tensor:
+    if queries.dim() == 4:
+        return F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
+    # The kernel wants an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.
+    queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
+    mask = None if mask is None else mask.unsqueeze(-3)  # a mask (Q, K) becomes (1, Q, K)
+    return F.scaled_dot_product_attention(queries, keys, values, mask, dropout).squeeze(1)
