@@ -44,23 +44,34 @@ def check_shapes(**arguments: tuple[Any, ...]) -> None:
         TypeError: one is no tensor.
         ValueError: one has other axes.
     """
-    sizes: dict[int | str, int] = {}
-    for name, (found, *axes) in arguments.items():
+    sizes: dict[str, int] = {}
+    for name, argument in arguments.items():  # written for speed: it is part of every call
+        found = argument[0]
         if not isinstance(found, Tensor):
             raise wrong(TypeError, name, found, "a tensor")
-        shape, named = found.shape, axes
+        shape, axes = found.shape, argument[1:]
         if axes[0] == "...":
-            named = axes[1:]
-            shape = shape[-len(named) :]
-        fits = len(shape) == len(named)
-        for axis, size in zip(named, shape, strict=False):
-            if axis != size and (type(axis) is int or sizes.get(axis, size) != size):
+            axes = axes[1:]
+            shape = shape[-len(axes) :]
+        fits = len(shape) == len(axes)
+        for axis, size in zip(axes, shape, strict=False):
+            if size != (axis if axis.__class__ is int else sizes.setdefault(axis, size)):
                 fits = False
         if not fits:
-            known = [sizes.get(axis, axis) for axis in axes]
-            needs = _axes(axes) if known == axes else f"{_axes(axes)} = {_axes(known)}"
-            raise wrong(ValueError, name, found, needs)
-        sizes.update(zip(named, shape, strict=True))
+            raise _wrong_shape(name, arguments)
+
+
+def _wrong_shape(name: str, arguments: dict[str, tuple[Any, ...]]) -> Exception:
+    """Word the error: the axes that the argument needs, by name and as far as others tell."""
+    found, *axes = arguments[name]
+    known: dict[Any, int] = {}
+    for other, (tensor, *named) in arguments.items():
+        if other == name:
+            break
+        known.update(zip(reversed(named), reversed(tensor.shape), strict=False))
+    needed = [known.get(axis, axis) for axis in axes]
+    needs = _axes(axes) if needed == axes else f"{_axes(axes)} = {_axes(needed)}"
+    return wrong(ValueError, name, found, needs)
 
 
 def check_floats(layer: nn.Module | None = None, /, **tensors: Any) -> None:
@@ -107,11 +118,12 @@ def check_range(name: str, found: Tensor, least: int, most: int) -> None:
     """
     if torch.compiler.is_compiling() or found.numel() == 0:
         return
-    lowest, highest = found.aminmax()
+    few = found.numel() <= 64  # these are read sooner than compared
     try:
-        smallest, largest = lowest.item(), highest.item()
+        entries = found.flatten().tolist() if few else [end.item() for end in found.aminmax()]
     except RuntimeError:
         return
+    smallest, largest = min(entries), max(entries)
     if smallest < least or largest > most:
         entry = smallest if smallest < least else largest
         place = (found == entry).nonzero()[0].tolist()

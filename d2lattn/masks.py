@@ -1,7 +1,8 @@
 """What a valid length means: so many steps of a sequence count, from the first on.
 
 The rest is padding. Lengths are checked here and turned into a boolean mask, true where a step
-counts; whatever comes after takes the mask.
+counts; whatever comes after takes the mask. Where entries cannot be read (see `check_range`),
+lengths are believed.
 """
 
 from collections.abc import Callable

@@ -109,7 +109,8 @@ class MultiHeadAttention(Attends, nn.Module):
     Call it with queries (B, Q, query_size), keys (B, K, key_size), values (B, K, value_size) and
     `valid_lens` as in `masked_softmax`, which all heads share; it gives (B, Q, num_hiddens). Wrong
     types raise TypeError, wrong shapes and lengths ValueError. A query with no valid key gets zeros
-    from every head, and so at most the bias of `W_o`.
+    from every head, and so at most the bias of `W_o`. Keys and values need to be finite, even
+    masked ones: 0 times NaN is NaN.
 
     Args:
         key_size: width of a key.
@@ -139,6 +140,7 @@ class MultiHeadAttention(Attends, nn.Module):
     ) -> None:
         super().__init__()
         check_sizes(key_size=key_size, query_size=query_size, value_size=value_size)
+        check_sizes(num_hiddens=num_hiddens)
         _check_heads("num_hiddens", num_hiddens, num_heads)
         self.key_size, self.query_size, self.value_size = key_size, query_size, value_size
         self.num_heads = num_heads
@@ -158,8 +160,8 @@ class MultiHeadAttention(Attends, nn.Module):
             keys=(keys, "B", "K", self.key_size),
             values=(values, "B", "K", self.value_size),
         )
-        scores = (len(queries), self.num_heads, queries.shape[1], keys.shape[1])  # (B, H, Q, K)
-        return self.attend(queries, *self.project(keys, values), mask_of(valid_lens, scores))
+        mask = mask_of(valid_lens, queries, keys, self.num_heads)
+        return self.attend(queries, *self.project(keys, values), mask)
 
     def project(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Give each head its keys and values, the same for every query, (B, H, K, D / H) each."""

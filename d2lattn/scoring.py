@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lattn.checks import check_floats, check_integers, check_shapes, check_share, wrong
+from d2lattn.checks import check_floats, check_shapes, check_share, check_sizes, wrong
 from d2lattn.fused import fused_attention
 from d2lattn.masks import Mask, length_mask, made
 
@@ -119,12 +119,13 @@ def softmax_among(scores: Tensor, mask: Tensor | None) -> Tensor:
     return weights.masked_fill(empty, 0.0)
 
 
-def mask_of(valid_lens: Tensor | None, shape: tuple[int, ...]) -> Mask:
-    """Say how to make the mask of scores of that shape; lengths are copied: they may change."""
+def mask_of(valid_lens: Tensor | None, queries: Tensor, keys: Tensor, *heads: int) -> Mask:
+    """Say how to make the mask of the scores; lengths are copied, because they may change."""
     if valid_lens is None:
         return None
-    check_integers("valid_lens", valid_lens)
-    return partial(length_mask, valid_lens.clone(), shape)
+    lens = valid_lens.clone() if isinstance(valid_lens, Tensor) else valid_lens
+    batch, num_queries = queries.shape[:-2], queries.shape[-2]
+    return partial(length_mask, lens, (*batch, *heads, num_queries, keys.shape[-2]))  # (B, Q, K)
 
 
 def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
@@ -175,6 +176,7 @@ class AdditiveAttention(Attends, nn.Module):
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float) -> None:
         super().__init__()
+        check_sizes(key_size=key_size, query_size=query_size, num_hiddens=num_hiddens)
         self.key_size, self.query_size = key_size, query_size
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
@@ -186,8 +188,8 @@ class AdditiveAttention(Attends, nn.Module):
     ) -> Tensor:
         """Check, project the keys and attend."""
         check_floats(self.w_v, queries=queries, keys=keys, values=values)
-        scores = _check_shapes(queries, keys, values, self.query_size, self.key_size)
-        mask = mask_of(valid_lens, scores)
+        _check_shapes(queries, keys, values, self.query_size, self.key_size)
+        mask = mask_of(valid_lens, queries, keys)
         return self.attend(queries, self.project_keys(keys), values, mask)
 
     def project_keys(self, keys: Tensor) -> Tensor:
@@ -268,8 +270,9 @@ class DotProductAttention(Attends, nn.Module):
     ) -> Tensor:
         """Check and attend."""
         check_floats(queries=queries, keys=keys, values=values)
-        scores = _check_shapes(queries, keys, values)
-        return self.attend(queries, keys, values, mask_of(valid_lens, scores))
+        if not (queries.shape == keys.shape == values.shape and 3 <= queries.dim() <= 4):
+            _check_shapes(queries, keys, values)  # where all are alike, nothing is wrong
+        return self.attend(queries, keys, values, mask_of(valid_lens, queries, keys))
 
     def project_keys(self, keys: Tensor) -> Tensor:
         """Give the keys as they are: unlike `AdditiveAttention`, a dot product needs no more."""
@@ -284,37 +287,34 @@ class DotProductAttention(Attends, nn.Module):
         dropout = layer.p if layer.training else 0.0
         output = fused_attention(queries, keys, values, made(mask), dropout)
         seen = mask.clone() if isinstance(mask, Tensor) else mask
-        kept = _Kept("queries", queries), _Kept("keys", keys)
-        self._keep(partial(_dot_product_weights, *kept, seen))
+        self._keep(_DotProductWeights(queries, keys, seen))
         return output
 
 
-class _Kept:
-    """A tensor without its graph, and without a copy: it tells if it was changed since."""
+class _DotProductWeights:
+    """Weights that are worked out when they are read, from tensors that nobody has copied."""
 
-    def __init__(self, name: str, tensor: Tensor) -> None:
-        self.name, self.tensor, self.version = name, tensor.detach(), None
+    def __init__(self, queries: Tensor, keys: Tensor, mask: Mask) -> None:
+        self.queries, self.keys, self.mask = queries.detach(), keys.detach(), mask
+        self.versions = None
         if torch.compiler.is_compiling():
             # The compiler cannot give both a tensor, as a decoder's state does, and a view of it.
-            self.tensor = self.tensor.clone()
-        elif not tensor.is_inference():
-            self.version = tensor._version
+            self.queries, self.keys = self.queries.clone(), self.keys.clone()
+        elif not (queries.is_inference() or keys.is_inference()):
+            self.versions = queries._version, keys._version
 
-    def read(self) -> Tensor:
-        if self.version is not None and self.tensor._version != self.version:
-            raise RuntimeError(
-                f"attention_weights: {self.name} was changed in place after the pass; "
-                "read the weights before that, or hand in a copy"
-            )
-        return self.tensor
-
-
-def _dot_product_weights(kept_queries: _Kept, kept_keys: _Kept, mask: Mask) -> Tensor:
-    queries, keys = kept_queries.read(), kept_keys.read()
-    # Like the fused kernel: scores of half-precision inputs are summed in single precision.
-    exact = torch.promote_types(queries.dtype, torch.float32)
-    scores = dot_product_scores(queries.to(exact), keys.to(exact))  # (B, Q, K)
-    return softmax_among(scores, made(mask)).to(queries.dtype)
+    def __call__(self) -> Tensor:
+        if self.versions is not None:
+            for place, name in enumerate(("queries", "keys")):
+                if getattr(self, name)._version != self.versions[place]:
+                    raise RuntimeError(
+                        f"attention_weights: {name} was changed in place after the pass; "
+                        "read the weights before that, or hand in a copy"
+                    )
+        # Like the fused kernel: scores of half-precision inputs are summed in single precision.
+        exact = torch.promote_types(self.queries.dtype, torch.float32)
+        scores = dot_product_scores(self.queries.to(exact), self.keys.to(exact))  # (B, Q, K)
+        return softmax_among(scores, made(self.mask)).to(self.queries.dtype)
 
 
 def _check_shapes(
@@ -323,12 +323,10 @@ def _check_shapes(
     values: Tensor,
     query_size: int | str = "D",
     key_size: int | str = "D",
-) -> tuple[int, ...]:
-    """Check, and give the shape of the scores."""
+) -> None:
     batch = ("B", "H") if queries.dim() > 3 else ("B",)
     check_shapes(
         queries=(queries, *batch, "Q", query_size),
         keys=(keys, *batch, "K", key_size),
         values=(values, *batch, "K", "V"),
     )
-    return (*queries.shape[:-1], keys.shape[-2])  # (B, Q, K) or (B, H, Q, K)

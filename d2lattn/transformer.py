@@ -13,6 +13,8 @@ The options of blocks and stacks are the same:
 - `bias`: whether the projections of attention add one.
 - `cross_attention`: whether a decoder has a source to ask.
 
+What stands in padding needs to be finite.
+
 Stacks have some more: `vocab_size`, the number of tokens; `num_layers`, of blocks; `max_len`, how
 many positions there are; and `pos_encoding`, a module that takes (B, T, D) and the position of the
 first step, such as `LearnedPositionalEncoding`, in place of sinusoids.

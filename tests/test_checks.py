@@ -1,9 +1,20 @@
 """The wording of errors, and what the checks let pass."""
 
+import re
+
 import pytest
 import torch
+from torch import nn
 
-from d2lattn.checks import check_floats, check_integers, check_range, check_sizes, wrong
+from d2lattn.checks import (
+    check_floats,
+    check_integers,
+    check_range,
+    check_shapes,
+    check_share,
+    check_sizes,
+    wrong,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +53,7 @@ def test_floats_of_one_dtype_pass(dtype):
     ],
 )
 def test_what_is_no_float_or_another_float_is_named(x, y, message):
-    with pytest.raises(TypeError, match="^" + message):
+    with pytest.raises(TypeError, match=r"^" + message):
         check_floats(x=x, y=y)
 
 
@@ -95,3 +106,99 @@ def test_sizes_are_one_or_more():
     for size in (0, -3):
         with pytest.raises(ValueError, match=f"^height is {size}; it needs to be 1 or more$"):
             check_sizes(width=1, height=size)
+
+
+def test_sizes_are_integers():
+    check_sizes(width=torch.ones(3).numpy().astype(int)[0])
+    for size in (2.0, "2", None):
+        with pytest.raises(TypeError, match=r"^height has type .*; it needs an integer$"):
+            check_sizes(height=size)
+
+
+@pytest.mark.parametrize("share", [0, 1, 0.0, 0.5, 1.0])
+def test_a_share_is_given_back(share):
+    assert check_share("dropout", share) is share
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), float("inf")])
+def test_a_share_is_from_0_to_1(share):
+    with pytest.raises(ValueError, match=f"^dropout is {share}; it needs to be from 0 to 1$"):
+        check_share("dropout", share)
+    with pytest.raises(TypeError, match=r"^dropout has type str; it needs a number$"):
+        check_share("dropout", str(share))
+
+
+def test_a_layer_says_which_dtype_it_needs():
+    layer, x = nn.Linear(2, 2), torch.ones(2)
+    check_floats(layer, x=x)
+    with pytest.raises(TypeError, match=r"^x has dtype torch.float64; it needs torch.float32, the"):
+        check_floats(layer, x=x.double())
+    quantized = nn.Module()
+    quantized.weight = torch.ones(2, dtype=torch.int8)
+    for without in (nn.Module(), quantized):  # then the tensors are compared with one another
+        check_floats(without, x=x.double(), y=x.double())
+        with pytest.raises(TypeError, match=r"^y has .* it needs torch.float64, the dtype of x$"):
+            check_floats(without, x=x.double(), y=x)
+
+
+def test_on_the_meta_device_dtypes_are_told_too():
+    x = torch.ones(2, device="meta")
+    with pytest.raises(TypeError, match=r"^y has dtype torch.float64; it needs torch.float32"):
+        check_floats(x=x, y=x.double())
+
+
+def test_entries_that_cannot_be_read_are_believed():
+    check_range("x", torch.zeros(3, dtype=torch.int64, device="meta"), 1, 2)
+
+
+@pytest.mark.parametrize("count", [1, 64, 65, 200])
+def test_a_range_is_checked_in_short_and_long_tensors(count):
+    found = torch.full((count,), 3)
+    check_range("x", found, 3, 3)
+    for least, most in ((4, 9), (0, 2)):
+        with pytest.raises(ValueError, match=rf"^x\[0\] is 3; it needs to be from {least} to"):
+            check_range("x", found, least, most)
+
+
+# check_shapes ------------------------------------------------------------------------------------
+
+
+def test_axes_of_one_name_are_of_one_size():
+    x, y = torch.ones(2, 3, 4), torch.ones(2, 5, 4)
+    check_shapes(x=(x, "B", "Q", "D"), y=(y, "B", "K", "D"))
+    check_shapes(x=(x, 2, 3, 4), y=(y, 2, "K", 4))
+    check_shapes(x=(x, "...", 4), y=(y, "...", "K", 4))
+    check_shapes(x=(x[0, 0], "...", 4), y=(y, "B", "K", 4))
+
+
+@pytest.mark.parametrize(
+    ("y", "axes", "message"),
+    [
+        ((2, 3, 9), ("B", "K", "D"), "y has shape (2, 3, 9); it needs (B, K, D) = (2, K, 4)"),
+        ((9, 5, 4), ("B", "K", "D"), "y has shape (9, 5, 4); it needs (B, K, D) = (2, K, 4)"),
+        ((2, 9, 4), ("B", "Q", "V"), "y has shape (2, 9, 4); it needs (B, Q, V) = (2, 3, V)"),
+        ((2, 3), ("B", "Q", "D"), "y has shape (2, 3); it needs (B, Q, D) = (2, 3, 4)"),
+        ((2, 3, 4, 1), ("B", "Q", "D"), "y has shape (2, 3, 4, 1); it needs (B, Q, D) = (2, 3, 4)"),
+        ((2, 7), ("N", 8), "y has shape (2, 7); it needs (N, 8)"),
+        ((7,), (8,), "y has shape (7,); it needs (8,)"),
+        ((2, 7), ("...", 8), "y has shape (2, 7); it needs (..., 8)"),
+        ((8,), ("...", 8, 8), "y has shape (8,); it needs (..., 8, 8)"),
+        ((), ("...", 8), "y has shape (); it needs (..., 8)"),
+        ((2, 3), ("N", "N"), "y has shape (2, 3); it needs (N, N)"),
+    ],
+)
+def test_other_axes_are_named(y, axes, message):
+    with pytest.raises(ValueError, match=r"^" + re.escape(message) + "$"):
+        check_shapes(x=(torch.ones(2, 3, 4), "B", "Q", "D"), y=(torch.ones(y), *axes))
+
+
+def test_what_has_no_axes_is_named():
+    with pytest.raises(TypeError, match=r"^y has type list; it needs a tensor$"):
+        check_shapes(x=(torch.ones(2), "N"), y=([1.0, 2.0], "N"))
+
+
+def test_sizes_larger_than_python_keeps_are_compared_by_value():
+    x = torch.ones(1000)
+    check_shapes(x=(x, "N"), y=(torch.ones(1000), "N"), z=(x, int("1000")))
+    with pytest.raises(ValueError, match=r"^y has shape"):
+        check_shapes(x=(x, "N"), y=(torch.ones(1001), "N"))

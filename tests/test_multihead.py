@@ -457,8 +457,7 @@ def test_one_head_of_width_one():
             "num_hiddens is 101; it needs to be a multiple of num_heads, 3: 99 or 102 would do",
         ),
         (3, 4, "num_hiddens is 3; it needs to be a multiple of num_heads, 4: 4 would do"),
-        (0, 4, "num_hiddens is 0; it needs to be a multiple of num_heads, 4: 4 would do"),
-        (0, 1, "num_hiddens is 0; it needs to be a multiple of num_heads, 1: 1 would do"),
+        (0, 4, "num_hiddens is 0; it needs to be 1 or more"),
         (8, 0, "num_heads is 0; it needs to be 1 or more"),
         (8, -2, "num_heads is -2; it needs to be 1 or more"),
     ],
@@ -487,6 +486,12 @@ TRANSPOSE_ERRORS = [
         torch.ones(4, 4, 6),
         ValueError,
         "the width of X is 6; it needs to be a multiple of num_heads, 4: 4 or 8 would do",
+    ),
+    (
+        d2l.transpose_qkv,
+        torch.ones(4, 4, 0),
+        ValueError,
+        "the width of X is 0; it needs to be a multiple of num_heads, 4: 4 would do",
     ),
     (d2l.transpose_output, [[1]], TypeError, r"X has type list; it needs a tensor"),
     (

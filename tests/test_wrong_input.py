@@ -1,0 +1,196 @@
+"""What cannot be right is refused in words, in every module and decoder; what can be is taken."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+import d2lattn as d2l
+
+TOKENS = torch.tensor([[3, 4], [5, 6]])
+DROPPING = {
+    "additive": lambda share: d2l.AdditiveAttention(2, 2, 2, share),
+    "dot": d2l.DotProductAttention,
+    "heads": lambda share: d2l.MultiHeadAttention(2, 2, 2, 2, 1, share),
+    "waves": lambda share: d2l.PositionalEncoding(2, share),
+    "learned": lambda share: d2l.LearnedPositionalEncoding(2, share),
+    "add norm": lambda share: d2l.AddNorm(2, share),
+    "encoder block": lambda share: d2l.EncoderBlock(2, 2, 1, share),
+    "decoder block": lambda share: d2l.DecoderBlock(2, 2, 1, share),
+    "encoder": lambda share: d2l.TransformerEncoder(9, 2, 2, 1, 1, share),
+    "decoder": lambda share: d2l.TransformerDecoder(9, 2, 2, 1, 1, share),
+    "GRU encoder": lambda share: d2l.Seq2SeqEncoder(9, 2, 2, 1, share),
+    "GRU decoder": lambda share: d2l.Seq2SeqDecoder(9, 2, 2, 1, share),
+    "Bahdanau": lambda share: d2l.Seq2SeqAttentionDecoder(9, 2, 2, 1, share),
+}
+
+
+@pytest.mark.parametrize("make", DROPPING.values(), ids=DROPPING)
+def test_dropout_is_a_share(make):
+    for share in (0, 0.5, 1.0):
+        make(share)
+    for share in (math.nan, -0.5, 1.5):
+        with pytest.raises(ValueError, match=r"^dropout is .*; it needs to be from 0 to 1$"):
+            make(share)
+    with pytest.raises(TypeError, match=r"^dropout has type str; it needs a number$"):
+        make("0.5")
+
+
+def test_sizes_are_integers():
+    for make in (
+        lambda: d2l.MultiHeadAttention(4, 4, 4, 4, 2.0, 0),
+        lambda: d2l.MultiHeadAttention(4, 4, 4, 4.0, 2, 0),
+        lambda: d2l.PositionalEncoding(4, 0, 2.5),
+        lambda: d2l.LearnedPositionalEncoding(4, 0, 2.5),
+        lambda: d2l.TransformerEncoder(9, 4, 8, 2, 1.0),
+        lambda: d2l.TransformerDecoder(9.0, 4, 8, 2, 1),
+        lambda: d2l.PositionWiseFFN(4, 8.0, 4),
+        lambda: d2l.Seq2SeqEncoder(9, 3, 4.0, 1),
+        lambda: d2l.Seq2SeqDecoder(9.0, 3, 4, 1),
+    ):
+        with pytest.raises(TypeError, match=r"has type float; it needs an integer$"):
+            make()
+
+
+def decoders():
+    gru, transformer = (9, 3, 4, 1), (9, 4, 8, 2, 2)
+    encoder = d2l.Seq2SeqEncoder(*gru)
+    return {
+        "plain": (encoder, d2l.Seq2SeqDecoder(*gru)),
+        "Bahdanau": (encoder, d2l.Seq2SeqAttentionDecoder(*gru)),
+        "Transformer": (d2l.TransformerEncoder(*transformer), d2l.TransformerDecoder(*transformer)),
+    }
+
+
+@pytest.mark.parametrize("which", decoders())
+def test_a_decoder_refuses_the_state_of_another_batch(which):
+    encoder, decoder = decoders()[which]
+    state = decoder.init_state(encoder(TOKENS))
+    for X in (TOKENS[:1], TOKENS.repeat(2, 1)):
+        message = "^X has shape .*; it needs 2 sequences, as many as the state has$"
+        with pytest.raises(ValueError, match=message):
+            decoder(X, state)
+    assert len(decoder(TOKENS, state)[0]) == 2
+
+
+@pytest.mark.parametrize("which", decoders())
+@pytest.mark.parametrize("state", [None, (1, 2), torch.ones(2)], ids=["none", "tuple", "tensor"])
+def test_a_decoder_refuses_what_is_no_state(which, state):
+    _, decoder = decoders()[which]
+    with pytest.raises(TypeError, match=r"^state has .*; it needs a .*State, as init_state gives"):
+        decoder(TOKENS, state)
+
+
+@pytest.mark.parametrize("state", [None, (None, None, None)])
+def test_a_block_refuses_what_is_no_state(state):
+    with pytest.raises(TypeError, match=r"^state has type .*; it needs a BlockState, as init"):
+        d2l.DecoderBlock(4, 8, 2)(torch.ones(2, 3, 4), state)
+
+
+def test_a_past_of_another_batch_is_told_so():
+    block = d2l.DecoderBlock(4, 8, 2)
+    X = torch.ones(2, 3, 4)
+    _, state = block(X, block.init_state(torch.ones(2, 5, 4)))
+    past = tuple(kept[:1] for kept in state.past)
+    with pytest.raises(ValueError, match=r"^X has shape .*; it needs 1 sequences, as many as the"):
+        block(X, state._replace(past=past))
+
+
+@pytest.mark.parametrize("decoder", [d2l.Seq2SeqDecoder, d2l.Seq2SeqAttentionDecoder])
+@pytest.mark.parametrize("given", [None, torch.ones(2, 3, 4), (torch.ones(2, 3, 4),)])
+def test_what_no_gru_encoder_gives_is_refused(decoder, given):
+    with pytest.raises(TypeError, match=r"^enc_outputs has .*; it needs the pair that a Seq2Seq"):
+        decoder(9, 3, 4, 1).init_state(given)
+
+
+class Adapted(nn.Module):
+    """A projection as an adapter wraps it: it has neither `weight` nor `in_features`."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer, self.down = layer, nn.Linear(layer.in_features, 1, bias=False)
+        self.up = nn.Linear(1, layer.out_features, bias=False)
+
+    def forward(self, X):
+        return self.layer(X) + self.up(self.down(X))
+
+
+@pytest.mark.parametrize("kind", ["heads", "additive", "encoder block", "decoder block"])
+def test_projections_may_be_wrapped(kind):
+    X = torch.randn(2, 3, 4)
+    if kind == "heads":
+        module = attention = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)
+        arguments = X, X, X
+    elif kind == "additive":
+        module = attention = d2l.AdditiveAttention(4, 4, 6, 0)
+        arguments = X, X, X
+    elif kind == "encoder block":
+        module = d2l.EncoderBlock(4, 8, 2)
+        attention, arguments = module.attention, (X,)
+    else:
+        module = d2l.DecoderBlock(4, 8, 2)
+        attention, arguments = module.attention2, (X, module.init_state(X))
+        module.ffn.dense1 = Adapted(module.ffn.dense1)
+    attention.W_q, attention.W_k = Adapted(attention.W_q), Adapted(attention.W_k)
+    output = module(*arguments)
+    output = output[0] if isinstance(output, tuple) else output
+    assert output.shape == (2, 3, 4)
+    output.sum().backward()
+    assert attention.W_q.up.weight.grad is not None
+
+
+# Positions that are handed in ---------------------------------------------------------------------
+
+
+def test_positions_can_be_handed_in():
+    learned = d2l.LearnedPositionalEncoding(4, 0, 7)
+    encoder = d2l.TransformerEncoder(9, 4, 8, 2, 1, pos_encoding=learned)
+    decoder = d2l.TransformerDecoder(9, 4, 8, 2, 1, pos_encoding=learned)
+    assert encoder.pos_encoding is decoder.pos_encoding is learned
+    before = encoder(TOKENS)
+    state = decoder.init_state(before)
+    whole, _ = decoder(TOKENS, state)
+    _, state = decoder(TOKENS[:, :1], state)
+    step, _ = decoder(TOKENS[:, 1:], state)  # the position goes on
+    torch.testing.assert_close(step, whole[:, 1:], rtol=0, atol=1e-5)
+    whole.sum().backward()
+    assert learned.P.grad[0, :2].abs().sum() > 0
+    with torch.no_grad():
+        learned.P[0, 1] += 1
+    assert torch.equal(encoder(TOKENS)[:, :0], before[:, :0])
+    assert not torch.allclose(encoder(TOKENS), before)
+
+
+def test_the_same_seed_gives_the_same_model():
+    """What a model starts from is part of every stored number: these sums are those of before."""
+    torch.manual_seed(0)
+    models = [
+        d2l.EncoderDecoder(
+            d2l.TransformerEncoder(9, 4, 8, 2, 2), d2l.TransformerDecoder(9, 4, 8, 2, 2)
+        ),
+        d2l.EncoderDecoder(d2l.Seq2SeqEncoder(9, 3, 4, 2), d2l.Seq2SeqAttentionDecoder(9, 3, 4, 2)),
+        d2l.NWKernelRegression(),
+    ]
+    sums = [sum(p.double().abs().sum() for p in m.parameters()).item() for m in models]
+    assert sums == pytest.approx(SUMS, abs=1e-6)
+
+
+SUMS = [241.251627, 163.711705, 0.003417]
+
+
+# take ---------------------------------------------------------------------------------------------
+
+
+def test_take_goes_through_tuples_of_all_kinds():
+    from d2lattn.seq2seq import PlainState, take
+
+    x, rows = torch.arange(6).reshape(3, 2), torch.tensor([2, 0, 0])
+    found = take((x, [x], None, 7, PlainState(x, x + 1), ((x,),)), rows)
+    assert type(found) is tuple
+    assert torch.equal(found[0], x[rows])
+    assert torch.equal(found[1][0], x)  # a list is no part of a state
+    assert found[2:4] == (None, 7)
+    assert isinstance(found[4], PlainState)
+    assert torch.equal(found[4].context, x[rows] + 1)
+    assert torch.equal(found[5][0][0], x[rows])
