@@ -196,7 +196,9 @@ class TransformerEncoder(Attends, Encoder):
         # Vectors of length about 1, which sqrt(D) makes as large as the waves of position.
         self.embedding = token_embedding(vocab_size, num_hiddens, num_hiddens**-0.5)
         self.scale = math.sqrt(num_hiddens)
-        self.pos_encoding = pos_encoding or PositionalEncoding(num_hiddens, dropout, max_len)
+        if pos_encoding is None:
+            pos_encoding = PositionalEncoding(num_hiddens, dropout, max_len)
+        self.pos_encoding = pos_encoding
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
         self.blks = nn.ModuleList(
             EncoderBlock(*sizes, norm_first=norm_first, bias=bias) for _ in range(num_layers)
@@ -378,7 +380,9 @@ class TransformerDecoder(Attends, AttentionDecoder):
         # Vectors of length about 1, which sqrt(D) makes as large as the waves of position.
         self.embedding = token_embedding(vocab_size, num_hiddens, num_hiddens**-0.5)
         self.scale = math.sqrt(num_hiddens)
-        self.pos_encoding = pos_encoding or PositionalEncoding(num_hiddens, dropout, max_len)
+        if pos_encoding is None:
+            pos_encoding = PositionalEncoding(num_hiddens, dropout, max_len)
+        self.pos_encoding = pos_encoding
         self.blks = nn.ModuleList(
             DecoderBlock(
                 num_hiddens,

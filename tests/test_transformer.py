@@ -23,7 +23,9 @@ from twins import (
 )
 
 import d2lattn as d2l
+from d2lattn import transformer
 from d2lattn.corpus import Batch
+from d2lattn.masks import length_mask
 from d2lattn.transformer import BlockState, TransformerState
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -869,6 +871,41 @@ def test_of_an_empty_source_the_decoder_is_a_language_model():
     expected, _ = alone(X, alone.init_state())
     close(empty, expected)
     close(none, expected)
+
+
+def test_no_pass_keeps_a_mask_of_all_steps_by_all():
+    """4,096 steps would be 16 MB in each block, for weights that nobody may read."""
+    decoder = language_model().eval()
+    with torch.no_grad():
+        decoder(tokens(1, 71), decoder.init_state())
+    gc.collect()
+    found = [x for x in gc.get_objects() if type(x) is Tensor and x.shape[-2:] == (71, 71)]
+    assert found == []
+    assert decoder.self_attention_weights.triu(1).count_nonzero() == 0
+
+
+def test_a_mask_of_the_source_is_made_once_for_all_layers(monkeypatch):
+    model, made = build(num_layers=3), []
+
+    def count(*args):
+        made.append(args)
+        return length_mask(*args)
+
+    monkeypatch.setattr(transformer, "length_mask", count)
+    encoded = model.encoder(sources(), LENS)
+    assert len(made) == 1
+    state = model.decoder.init_state(encoded, LENS)
+    assert len(made) == 2
+    assert len({id(block.source_mask) for block in state.blocks}) == 1
+    model.decoder(tokens(3, 2), state)
+    assert len(made) == 2
+
+
+def test_a_block_takes_a_mask_in_place_of_lengths():
+    block, X = shake(d2l.EncoderBlock(WIDTH, 6, 2)), torch.randn(3, 5, WIDTH)
+    expected = block(X, LENS)
+    close(block(X, mask=length_mask(LENS, (3, 1, 5, 5))), expected)
+    assert not torch.allclose(block(X), expected)
 
 
 # Decoding ----------------------------------------------------------------------------------------
