@@ -69,7 +69,7 @@ def _wrong_shape(name: str, arguments: dict[str, tuple[Any, ...]]) -> Exception:
         if other == name:
             break
         known.update(zip(reversed(named), reversed(tensor.shape), strict=False))
-    needed = [known.get(axis, axis) for axis in axes]
+    needed = [axis if axis == "..." else known.get(axis, axis) for axis in axes]
     needs = _axes(axes) if needed == axes else f"{_axes(axes)} = {_axes(needed)}"
     return wrong(ValueError, name, found, needs)
 

@@ -192,6 +192,16 @@ def test_other_axes_are_named(y, axes, message):
         check_shapes(x=(torch.ones(2, 3, 4), "B", "Q", "D"), y=(torch.ones(y), *axes))
 
 
+def test_the_last_axes_of_one_are_known_to_the_next():
+    x = torch.ones(2, 3, 4)
+    for axes, message in (
+        (("N", "D"), r"\(N, D\) = \(N, 4\)$"),
+        (("...", "D"), r"\(\.\.\., D\) = \(\.\.\., 4\)$"),
+    ):
+        with pytest.raises(ValueError, match="needs " + message):
+            check_shapes(x=(x, "...", "D"), y=(torch.ones(2, 5), *axes))
+
+
 def test_what_has_no_axes_is_named():
     with pytest.raises(TypeError, match=r"^y has type list; it needs a tensor$"):
         check_shapes(x=(torch.ones(2), "N"), y=([1.0, 2.0], "N"))
