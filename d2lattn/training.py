@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from d2lattn.checks import check_floats, check_integers, check_range, wrong
 from d2lattn.extras import asked_for
 from d2lattn.masks import length_mask
+from d2lattn.scoring import own_weights
 
 BatchLoss = Callable[[nn.Module, Any], tuple[Tensor, int]]
 
@@ -245,8 +246,8 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     """Put a model into eval mode; afterwards every submodule is as it was, also after an error.
 
     Blocks may lie inside one another, and threads may share a model: it stays in eval mode until
-    the last of them has left. (Who leaves before somebody that came later puts nothing back; the
-    later one does it for both.)
+    the last of them has left, and inside, each reads the `attention_weights` of its own passes.
+    (Who leaves before somebody that came later puts nothing back; the later one does it for both.)
 
     >>> model = nn.Sequential(nn.Dropout(), nn.Dropout().eval())
     >>> with evaluating(model):
@@ -262,7 +263,8 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             for module in modules:
                 _FOUND.setdefault(module, {})[me] = module.training
             model.eval()
-        yield
+        with own_weights():
+            yield
     finally:
         with _CHANGING:
             for module in modules:

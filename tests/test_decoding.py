@@ -1,5 +1,6 @@
 import inspect
 import math
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice, pairwise
 
@@ -19,7 +20,7 @@ from d2lattn.seq2seq import (
     Seq2SeqEncoder,
 )
 from d2lattn.training import shift_right
-from d2lattn.transformer import TransformerDecoder
+from d2lattn.transformer import TransformerDecoder, TransformerEncoder
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -549,3 +550,24 @@ def test_what_is_certain_wins_under_any_penalty():
     for penalty in (-30.0, 0.0, 1.0, 30.0):
         (best,) = beam_search(model, SOURCE, max_len=5, length_penalty=penalty)
         assert best == Hypothesis([], 0.0, True, None)
+
+
+@pytest.mark.parametrize("search", [greedy_decode, beam_search])
+@pytest.mark.parametrize("which", ["Bahdanau", "Transformer"])
+def test_two_threads_share_one_model(which, search):
+    """Each gets the weights of its own sentence, whatever the other has passed meanwhile."""
+    torch.manual_seed(0)
+    if which == "Bahdanau":
+        model = build(Seq2SeqAttentionDecoder, 0)
+    else:
+        sizes = VOCAB, 8, 16, 2, 2
+        model = EncoderDecoder(TransformerEncoder(*sizes), TransformerDecoder(*sizes))
+    model.train()
+    sources = [torch.randint(3, VOCAB, (1, 3 + number % 4)) for number in range(40)]
+    alone = [search(model, source, max_len=6)[0] for source in sources]
+    with ThreadPoolExecutor(2) as threads:
+        together = list(threads.map(lambda source: search(model, source, max_len=6)[0], sources))
+    for found, expected in zip(together, alone, strict=True):
+        assert found.tokens == expected.tokens
+        assert torch.equal(found.attention_weights, expected.attention_weights)
+    assert all(module.training for module in model.modules())
