@@ -19,7 +19,14 @@ from d2lattn.checks import check_floats, check_shapes, check_share, check_sizes,
 from d2lattn.fused import fused_attention
 from d2lattn.masks import Mask, length_mask, made
 
-_own: ContextVar[dict[object, Any] | None] = ContextVar("own", default=None)
+
+class _Own(dict[object, Any]):
+    """What a thread's own passes keep, and how many blocks read it."""
+
+    blocks = 0
+
+
+_own: ContextVar[_Own | None] = ContextVar("own", default=None)
 
 
 @contextmanager
@@ -29,11 +36,16 @@ def own_weights() -> Iterator[None]:
     A module has one place for what it last looked at. If several threads use it, each reads what
     any of them left there last, unless it reads inside of this.
     """
-    token = _own.set({})
+    own = _own.get()
+    own = _Own() if own is None else own
+    own.blocks += 1
+    _own.set(own)
     try:
         yield
     finally:
-        _own.reset(token)
+        own.blocks -= 1  # not put back by a token: blocks need not end in the order they began in
+        if not own.blocks:
+            _own.set(None)
 
 
 class Attends:

@@ -235,3 +235,18 @@ def test_own_weights_end_with_their_block():
         with pytest.raises(KeyError), own_weights():
             raise KeyError
     assert attention.attention_weights.shape == (1, 3, 3)
+
+
+def test_own_weights_end_in_whatever_order_their_blocks_do():
+    attention, one, two = d2l.DotProductAttention(0), torch.randn(1, 2, 4), torch.randn(1, 3, 4)
+    first, second = own_weights(), own_weights()
+    first.__enter__()
+    second.__enter__()
+    attention(one, one, one)
+    first.__exit__(None, None, None)
+    assert attention.attention_weights.shape == (1, 2, 2)
+    second.__exit__(None, None, None)
+    thread = threading.Thread(target=attention, args=(two, two, two))
+    thread.start()
+    thread.join()
+    assert attention.attention_weights.shape == (1, 3, 3)  # nobody's own any more
