@@ -44,7 +44,7 @@ def self_attention(X, W_q, W_k, W_v):
 def nadaraya_watson(queries, keys, values, h):
     """Attention by distance: softmax(-u^2 / 2), where u = (x - x_i) / h."""
     u = (queries.unsqueeze(-1) - keys) / h  # (Q, 1) - (K,) -> (Q, K)
-    weights = torch.softmax(-(u**2) / 2, dim=-1)
+    weights = torch.softmax(-(u**2) / 2, dim=-1)  # each row sums to 1
     return (weights * values).sum(dim=-1), weights  # (Q, K) -> (Q,)
 
 
