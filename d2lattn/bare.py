@@ -192,9 +192,8 @@ class BahdanauDecoder(nn.Module):  # the last state s asks the source's h
         self.dense = nn.Linear(num_hiddens, vocab_size)
 
     def forward(self, y, s, h, mask=None):  # (B,), (B, D), (B, S, D)
-        query = s.unsqueeze(1)  # (B, D) -> (B, 1, D)
-        scores = additive_scores(query, h, self.W_q, self.W_k, self.w_v)
-        weights = masked_softmax(scores, mask)  # (B, 1, S)
+        scores = additive_scores(s[:, None], h, self.W_q, self.W_k, self.w_v)
+        weights = masked_softmax(scores, mask)  # of one query, (B, 1, S)
         context = (weights @ h).squeeze(1)  # (B, 1, S) x (B, S, D) -> (B, D)
         s = self.gru(torch.cat((context, self.embedding(y)), dim=-1), s)
         return self.dense(s), s, weights  # (B, V), (B, D), (B, 1, S)
