@@ -98,7 +98,6 @@ class Visit:
 
     def open(self, name: str) -> None:
         self.page.goto(self._base + name)
-        self.page.evaluate("window.MathJax?.startup?.promise")
         self._busy = time.monotonic()
 
     def turn(self, theme: str, width: int | None = None) -> None:
@@ -123,11 +122,10 @@ class Visit:
                 const root = document.documentElement;
                 const overflow = root.scrollWidth - root.clientWidth;
                 return [
-                    ...all("article .math")
-                        .filter(m => !m.querySelector("mjx-container"))
+                    ...all("article div.math")
+                        .filter(m => !m.querySelector("math"))
                         .map(m => `not typeset: ${m.textContent}`),
-                    ...all("mjx-merror, [data-mjx-error]")
-                        .map(m => `wrong formula: ${m.textContent}`),
+                    ...all("article merror").map(m => `wrong formula: ${m.textContent}`),
                     ...all("article img, article svg[role=img]")
                         .filter(i => i.tagName === "IMG"
                             ? !i.alt.trim() || i.alt.includes("_images/")
@@ -176,9 +174,7 @@ def visit(chromium, addresses, windows):
         leave(kind)
         if kind not in windows:
             context = chromium.new_context(color_scheme=theme)
-            context.add_init_script(
-                f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
-            )
+            context.add_init_script(f"localStorage.setItem('theme', '{theme}')")
             windows[kind] = context.new_page()
         windows[kind].set_viewport_size({"width": width, "height": HEIGHT})
         seen = visits[kind] = Visit(windows[kind], addresses[scheme])

@@ -37,16 +37,17 @@ def test_the_landing_page_works_from_a_folder(visit):
     assert seen.look() + seen.end() == []
 
 
-def test_other_pages_load_nothing_that_those_with_figures_do_not(trees, pages_with_figures):
+def test_pages_load_one_style_sheet_and_one_script_and_only_two_pages_load_more(trees):
     def loaded(name):
         links = trees[name].xpath("//script/@src | //link[@rel='stylesheet']/@href")
         folder = Path(name).parent
         return {normpath(folder / urlsplit(link).path) for link in links}
 
-    seen_from_a_folder = set.union(*map(loaded, ["index.html", *pages_with_figures]))
-    assert any(path.endswith("tex-chtml.js") for path in seen_from_a_folder)
-    more = {name: loaded(name) - seen_from_a_folder for name in trees}
-    assert {name: paths for name, paths in more.items() if paths} == {}
+    shared = {"_static/book.css", "_static/book.js"}
+    more = {name: loaded(name) - shared for name in trees}
+    assert all(loaded(name) >= shared for name in trees)
+    assert {name for name, paths in more.items() if paths} == {"index.html", "search.html"}
+    assert more["index.html"] == {"_static/landing.js"}
 
 
 def scrolling_code(page) -> list[str]:
@@ -118,6 +119,7 @@ def test_every_notebook_page_offers_binder(trees):
 def test_search_finds_a_term(visit, scheme):
     seen = visit("search.html?q=bandwidth", scheme)
     seen.page.wait_for_selector("#search-results li a", timeout=15000)
+    assert seen.troubles == []
     found = seen.page.eval_on_selector_all(
         "#search-results li a", "links => links.map(a => a.getAttribute('href'))"
     )
@@ -130,17 +132,32 @@ def test_search_finds_a_term(visit, scheme):
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_a_page_has_one_search_box(visit, width):
-    buttons = visit("index.html", width=width).page.locator(".search-button__button")
-    assert sum(button.is_visible() for button in buttons.all()) == 1
+@pytest.mark.parametrize("name", ["index.html", "reference/notation.html"])
+def test_a_page_leads_to_the_search_by_mouse_and_by_keys(visit, name, width):
+    page = visit(name, width=width).page
+    page.get_by_role("link", name="Search").click()
+    assert page.evaluate("document.activeElement.name") == "q"
+    page.keyboard.type("bandwidth")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#search-results li a", timeout=15000)
+    page.go_back()
+    page.go_back()
+    page.keyboard.press("Control+k")
+    page.wait_for_url("**/search.html")
 
 
-def test_the_theme_switch_turns_the_page_dark(visit):
-    page = visit("index.html").page
-    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    for _ in range(3):
-        page.locator(".theme-switch-button").first.click()
-        if page.evaluate("document.documentElement.dataset.theme") == "dark":
-            break
+def test_the_theme_switch_turns_all_pages_dark(chromium, addresses):
+    context = chromium.new_context(color_scheme="light")
+    page = context.new_page()
+    page.goto(addresses["http"])
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(background)
+    page.get_by_role("button", name="Light or dark").click()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    dark = page.evaluate(background)
+    assert dark != light
+    page.goto(addresses["http"] + "reference/glossary.html")
+    assert page.evaluate(background) == dark
+    page.get_by_role("button", name="Light or dark").click()
+    assert page.evaluate(background) == light
+    context.close()

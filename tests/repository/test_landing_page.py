@@ -4,6 +4,7 @@ import doctest
 import re
 from pathlib import Path
 
+import pytest
 import torch
 
 import d2lattn
@@ -15,20 +16,23 @@ def test_the_numbers_on_the_landing_page_are_what_its_lines_print():
     failed, attempted = doctest.testfile(
         str(ROOT / "index.md"), module_relative=False, encoding="utf-8"
     )
-    assert attempted == 8
+    assert attempted == 6
     assert failed == 0
 
 
-def test_the_first_drawing_shows_the_numbers_of_the_lines_under_it():
-    drawing = (ROOT / "images" / "one-look.svg").read_text(encoding="utf-8")
-    weights = torch.softmax(torch.tensor([3.0, 1.0, 0.0]), dim=0)
-    shown = re.findall(r"<text[^>]*>(0\.\d{3})</text>", drawing)
-    assert shown == [f"{weight:.3f}" for weight in weights.tolist()]
-    lengths = re.findall(r'one-look-weight" [^>]*width="([\d.]+)"', drawing)
-    drawn = torch.tensor([float(length) for length in lengths])
-    assert torch.allclose(drawn / drawn.sum(), weights, atol=2e-3)
-    answer = weights @ torch.tensor([10.0, 20.0, 40.0])
-    assert f">{answer:.2f}</text>" in drawing
+def test_the_first_figure_shows_the_numbers_of_the_lines_below_it():
+    figure = (ROOT / "images" / "one-look.html").read_text(encoding="utf-8")
+    weights = torch.softmax(torch.tensor([0.0, 1.0, 3.0]), dim=0)
+    shown = re.findall(r'<text class="share[^>]*>([\d.]+)</text>', figure)
+    assert shown == [f"{weight:.2f}" for weight in weights.tolist()]
+    values = [float(value) for value in re.findall(r'<text class="on" x[^>]*>(\d+)</text>', figure)]
+    assert values == [40, 20, 10]
+    answer = weights @ torch.tensor(values)
+    assert f">{answer:.1f}</text>" in figure
+    for i, weight in enumerate(weights.tolist()):
+        group = re.search(rf'<g class="key-{i}">(.*?)</g>', figure)[1]
+        widths = [float(width) for width in re.findall(r'stroke-width="([\d.]+)"', group)]
+        assert widths == pytest.approx([max(0.7, 22 * weight)] * 3, abs=0.01)
 
 
 def test_the_readme_example_gives_what_its_comments_say():

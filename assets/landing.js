@@ -1,0 +1,106 @@
+// The landing page's figure: a query that can be moved, three keys, and the answer that moves along.
+// It stands in the page as it is at the start; this script makes it move.
+const figure = document.querySelector(".one-look");
+const svg = figure.querySelector("svg");
+const handle = svg.querySelector(".handle");
+const sharp = figure.querySelector("input");
+const told = figure.querySelector("[role=status]");
+
+const KEYS = [
+  { at: [262, 82], value: 40 },
+  { at: [328, 222], value: 20 },
+  { at: [250, 352], value: 10 },
+];
+const START = [110.61, 290.03]; // where squared distances differ by the scores 3, 1 and 0
+const UNIT = 119.62; // a length whose square is a score of 1
+const THICK = 22; // of a line with all the weight
+const VALUES = 440;
+const ANSWER = 582;
+const height = (value) => 392 - value * 7.6;
+const curve = ([a, b], [c, d]) => `M${a} ${b}C${(a + c) / 2} ${b} ${(a + c) / 2} ${d} ${c} ${d}`;
+const round = (number) => Math.round(number * 100) / 100;
+
+let query = START;
+
+/** Weights of the keys for a query that stands here, and their answer. */
+function look([x, y], sharpness) {
+  const scores = KEYS.map(({ at: [a, b] }) => (-sharpness * ((a - x) ** 2 + (b - y) ** 2)) / UNIT ** 2);
+  const most = Math.max(...scores);
+  const parts = scores.map((score) => Math.exp(score - most));
+  const sum = parts.reduce((a, b) => a + b);
+  const weights = parts.map((part) => part / sum);
+  return { weights, answer: weights.reduce((total, w, i) => total + w * KEYS[i].value, 0) };
+}
+
+function say(answer) {
+  if (Math.abs(answer - 25) < 0.5) return ["25, near enough.", "No value is 25: you mixed. Now try 45."];
+  if (answer > 39.3)
+    return ["45 is out of reach.", "An answer is an average: it never leaves its values."];
+  return ["Can you make it 25? And 45?", "Thick lines carry the answer."];
+}
+
+function draw() {
+  const { weights, answer } = look(query, Math.exp(Number(sharp.value)));
+  weights.forEach((weight, i) => {
+    const { at, value } = KEYS[i];
+    const [first, second, third] = svg.querySelectorAll(`.key-${i} .strand`);
+    const [x, y] = query.map(round);
+    const [a, b] = at;
+    const bend = `${round(0.6 * x + 0.4 * a)} ${round(0.6 * y + 0.4 * b)} ${a - 55} ${b}`;
+    first.setAttribute("d", `M${x} ${y}C${bend} ${a} ${b}`);
+    second.setAttribute("d", curve(at, [VALUES, height(value)]));
+    third.setAttribute("d", curve([VALUES, height(value)], [ANSWER, round(height(answer))]));
+    for (const line of [first, second, third])
+      line.setAttribute("stroke-width", round(Math.max(0.7, weight * THICK)));
+    svg.querySelector(`.share-${i}`).textContent = weight.toFixed(2);
+  });
+  const box = svg.querySelector(".answer");
+  box.setAttribute("transform", `translate(${ANSWER} ${round(height(answer))})`);
+  box.querySelector("text").textContent = answer.toFixed(1);
+  handle.setAttribute("transform", `translate(${query.map(round).join(" ")})`);
+  handle.setAttribute("aria-valuenow", answer.toFixed(1));
+  handle.setAttribute(
+    "aria-valuetext",
+    `answer ${answer.toFixed(1)}; weights ${weights
+      .map((w, i) => `${w.toFixed(2)} of ${KEYS[i].value}`)
+      .join(", ")}`,
+  );
+  return answer;
+}
+
+function tell(answer) {
+  const [strong, more] = say(answer);
+  const bold = Object.assign(document.createElement("b"), { textContent: strong });
+  told.replaceChildren(bold, ` ${more}`);
+}
+
+function move(x, y) {
+  query = [Math.min(205, Math.max(20, x)), Math.min(400, Math.max(40, y))];
+  tell(draw());
+}
+
+handle.addEventListener("pointerdown", (event) => {
+  handle.setPointerCapture(event.pointerId);
+  handle.focus({ preventScroll: true });
+});
+handle.addEventListener("pointermove", (event) => {
+  if (!handle.hasPointerCapture(event.pointerId)) return;
+  const point = new DOMPoint(event.clientX, event.clientY);
+  const { x, y } = point.matrixTransform(svg.getScreenCTM().inverse());
+  move(x, y);
+});
+const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+handle.addEventListener("keydown", (event) => {
+  const step = STEPS[event.key];
+  if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  const far = event.shiftKey ? 20 : 5;
+  move(query[0] + far * step[0], query[1] + far * step[1]);
+});
+sharp.addEventListener("input", () => tell(draw()));
+handle.setAttribute("tabindex", "0");
+handle.setAttribute("role", "slider");
+handle.setAttribute("aria-valuemin", "10");
+handle.setAttribute("aria-valuemax", "40");
+figure.querySelector(".play").hidden = false;
+draw();

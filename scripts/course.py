@@ -1,0 +1,113 @@
+"""Sphinx extension: the order of the book, for the templates of theme/.
+
+Chapters, their questions and their pages are read from the table of contents and from the landing
+page's table; contents, steps, openers and ways on are drawn from that.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+
+NUMBERED = re.compile(r"(?P<number>\d+b?(?:\.\d+)?)\.? (?P<name>.+)", re.DOTALL)
+THEME = Path(__file__).resolve().parents[1] / "theme"
+
+
+@dataclass
+class Page:
+    """One page as a template names it."""
+
+    docname: str
+    number: str
+    name: str
+    question: str = ""
+    settles: str = ""
+    pages: list["Page"] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """Walk, workshop, deeper or reference."""
+        return self.docname.rpartition("/")[2].partition("-")[0]
+
+
+def read(env: Any, docname: str) -> Page:
+    """Look up a page's number and name in its title."""
+    title = env.titles[docname].astext()
+    found = NUMBERED.match(title)
+    number, name = (found["number"], found["name"]) if found else ("", title)
+    name = name.removeprefix("Deeper: ")
+    name = name[:1].upper() + name[1:]
+    question, settles = getattr(env, "course_table", {}).get(number or name, ("", ""))
+    pages = [read(env, below) for below in env.toctree_includes.get(docname, [])]
+    return Page(docname, number, name, question, settles, pages)
+
+
+def chapters(env: Any) -> dict[str, Page]:
+    """All chapters by number; the last page has none, and is called the end."""
+    names = env.toctree_includes[env.config.root_doc]
+    pages = [read(env, name) for name in names if name.startswith("chapters/")]
+    return {page.number or "end": page for page in pages}
+
+
+def keep_table(app: Any, document: nodes.document) -> None:
+    """Keep the rows of the landing page's table: chapter, question, what settles it."""
+    if app.env.docname != app.config.root_doc:
+        return
+    rows = [
+        [entry.astext() for entry in row.findall(nodes.entry)]
+        for body in document.findall(nodes.tbody)
+        for row in body.findall(nodes.row)
+    ]
+    app.env.course_table = {number: (asked, settles) for number, asked, settles in rows}
+
+
+def on_page(app: Any, docname: str) -> str:
+    """Link the sections of a page, one level of them."""
+    contents = app.env.tocs[docname].deepcopy()
+    below = [item for item in contents[0] if isinstance(item, nodes.bullet_list)]
+    if not below:
+        return ""
+    for item in below[0].findall(nodes.list_item):
+        item.children = item.children[:1]
+    for link in below[0].findall(nodes.reference):
+        link["refuri"] = link["anchorname"]
+    return app.builder.render_partial(below[0])["fragment"]
+
+
+def describe(doctree: nodes.document | None) -> str:
+    """Say what a page is about: its question, or its first sentence that is not about time."""
+    if doctree is None:
+        return ""
+    for paragraph in doctree.findall(nodes.paragraph):
+        text = " ".join(paragraph.astext().split())
+        if len(text) > 40 and not isinstance(paragraph.parent, nodes.entry):
+            return text if len(text) <= 160 else text[:157].rsplit(" ", 1)[0] + " …"
+    return ""
+
+
+def add_context(app: Any, docname: str, template: str, context: dict, doctree: Any) -> None:
+    """Tell a page's template where the page stands in the book."""
+    course = list(chapters(app.env).values())
+    names = app.env.toctree_includes[app.config.root_doc]
+    here = next(
+        (p for p in course if docname in {p.docname, *(below.docname for below in p.pages)}), None
+    )
+    context |= {
+        "course": course,
+        "reference": [read(app.env, name) for name in names if name.startswith("reference/")],
+        "here": here,
+        "next_chapter": course[course.index(here) + 1] if here and here is not course[-1] else None,
+        "landing": docname == app.config.root_doc,
+        "on_page": on_page(app, docname) if docname in app.env.tocs else "",
+        "description": describe(doctree),
+    }
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register the theme beside this file, and what its templates are told."""
+    app.add_html_theme("attention", THEME)
+    app.connect("doctree-read", keep_table)
+    app.connect("html-page-context", add_context)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

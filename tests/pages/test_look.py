@@ -1,0 +1,252 @@
+"""The book's own clothes: what readers do on a page, with a mouse, with keys, without a script."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+WALK = "chapters/03-scoring-functions/walk.html"
+KINDS = {
+    "landing page": "index.html",
+    "walk": WALK,
+    "workshop": "chapters/03-scoring-functions/workshop.html",
+    "deeper page": "chapters/03-scoring-functions/deeper-cost.html",
+    "the end": "chapters/the-end.html",
+    "notation": "reference/notation.html",
+    "glossary": "reference/glossary.html",
+    "package": "reference/api.html",
+    "benchmarks": "reference/benchmarks.html",
+    "bibliography": "reference/bibliography.html",
+    "index": "genindex.html",
+    "search": "search.html?q=bandwidth",
+}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_axe_finds_nothing_on_any_kind_of_page(visit, kind, theme):
+    page = visit(KINDS[kind], theme=theme).page
+    # What is in a figure has its own test, in all its views; and axe sees no text in a formula
+    context = {"exclude": [[".d2lx"], ["th:has(math)"]]}
+    results = Axe().run(page, context=context, options={"resultTypes": ["violations"]})
+    assert results.violations_count == 0, results.generate_report()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_kind_of_page_scrolls_sideways_at_320_px(visit, kind):
+    page = visit(KINDS[kind], width=320).page
+    over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(over) <= 0
+
+
+def test_an_opener_says_number_question_time_and_needs(visit):
+    page = visit(WALK).page
+    opener = page.locator(".opener")
+    expect(opener.get_by_role("heading", level=1)).to_have_text(re.compile("^Scoring functions"))
+    expect(opener).to_contain_text("Chapter 3")
+    expect(opener).to_contain_text("Which score should you take, and does it matter?")
+    rows = dict(
+        zip(
+            opener.locator("dt").all_inner_texts(),
+            opener.locator("dd").all_inner_texts(),
+            strict=True,
+        )
+    )
+    assert re.fullmatch(r"\d+ minutes", rows["Time"])
+    assert rows["You need"].startswith("Chapters 1 and 2")
+
+
+def test_a_guess_is_shown_again_beside_the_answer_and_kept_nowhere(visit):
+    page = visit(WALK).page
+    asking = page.locator(".asking:has(.predict)").first
+    answer = asking.locator(".answer")
+    expect(answer).to_be_hidden()
+    asking.get_by_role("textbox", name="My guess").fill("about <b>half</b>")
+    page.keyboard.press("Enter")
+    expect(answer).to_be_visible()
+    expect(answer).to_contain_text("You said about <b>half</b>")
+    expect(asking.get_by_role("textbox")).to_be_hidden()
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+    # Closed and opened again, it is said once
+    page.keyboard.press("Enter")
+    expect(asking.get_by_role("textbox")).to_be_visible()
+    page.keyboard.press("Enter")
+    assert answer.inner_text().count("You said") == 1
+    kept = page.evaluate("JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
+    assert "half" not in kept
+    page.reload()
+    assert page.locator(".said").count() == 0
+
+
+def test_an_answer_opens_without_a_guess(visit):
+    page = visit(WALK).page
+    asking = page.locator(".asking:has(.predict)").first
+    asking.get_by_role("button", name="See").click()
+    expect(asking.locator(".answer")).to_be_visible()
+    assert asking.locator(".said").count() == 0
+
+
+@pytest.fixture
+def without_script(chromium, addresses):
+    context = chromium.new_context(java_script_enabled=False, color_scheme="dark")
+    page = context.new_page()
+    yield lambda name: (page.goto(addresses["file"] + name), page)[1]
+    context.close()
+
+
+def test_without_a_script_predictions_open_and_the_page_is_dark_where_the_system_is(without_script):
+    page = without_script(WALK)
+    asking = page.locator(".asking:has(.predict)").first
+    assert asking.get_by_role("textbox").count() == 0
+    asking.locator("summary").click()
+    expect(asking.locator(".answer")).to_be_visible()
+    expect(page.locator("body")).to_have_css("background-color", "rgb(25, 23, 21)")
+
+
+def test_without_a_script_the_drawer_opens_and_the_first_figure_stands(without_script):
+    page = without_script(WALK)
+    page.set_viewport_size({"width": 360, "height": 800})
+    contents = page.get_by_role("navigation", name="Contents")
+    expect(contents).to_be_hidden()
+    page.get_by_role("button", name="Contents").click()
+    expect(contents).to_be_visible()
+    page = without_script("index.html")
+    expect(page.locator(".one-look .answer text")).to_have_text("12.4")
+    expect(page.locator(".play")).to_be_hidden()
+
+
+def test_the_drawer_closes_by_escape_and_by_a_link_to_this_page(visit):
+    page = visit(WALK, width=360).page
+    contents = page.get_by_role("navigation", name="Contents")
+    open_it = page.get_by_role("button", name="Contents")
+    open_it.click()
+    page.keyboard.press("Escape")
+    expect(contents).to_be_hidden()
+    open_it.click()
+    contents.get_by_role("link", name="By hand").click()
+    expect(contents).to_be_hidden()
+    assert page.url.endswith("#by-hand")
+
+
+def test_figures_have_their_captions_beside_them_and_on_a_phone_below(visit):
+    seen = visit(WALK)
+    figure = seen.page.locator("figure.fig").first
+    sides = "f => [f.firstElementChild, f.lastElementChild].map(e => e.getBoundingClientRect())"
+    cell, caption = figure.evaluate(sides)
+    assert caption["left"] >= cell["right"]
+    seen.turn("light", width=360)
+    cell, caption = figure.evaluate(sides)
+    assert caption["top"] >= cell["bottom"]
+    assert caption["left"] == cell["left"]
+
+
+def test_a_walk_leads_on_to_the_next_question_the_workshop_and_deeper_pages(visit):
+    ways = visit(WALK).page.get_by_role("navigation", name="Ways on")
+    following = ways.get_by_role("link", name=re.compile("Why should a translator read the source"))
+    assert following.get_attribute("href") == "../04-bahdanau/walk.html"
+    expect(ways.get_by_role("link", name="Workshop")).to_be_visible()
+    assert ways.get_by_role("link").count() == 8
+
+
+def test_the_query_on_the_landing_page_is_moved_by_keys(visit):
+    page = visit("index.html").page
+    query = page.get_by_role("slider", name="Query")
+    answer = page.locator(".one-look .answer text")
+    expect(answer).to_have_text("12.4")
+    query.focus()
+    for _ in range(20):
+        page.keyboard.press("Shift+ArrowUp")
+    assert float(answer.text_content()) > 30
+    assert query.get_attribute("aria-valuenow") == answer.text_content()
+    shares = [float(page.locator(f".share-{i}").text_content()) for i in range(3)]
+    assert sum(shares) == pytest.approx(1, abs=0.02)
+    for i, share in enumerate(shares):
+        width = page.locator(f".key-{i} .strand").first.get_attribute("stroke-width")
+        assert float(width) == pytest.approx(max(0.7, 22 * share), abs=0.15)
+
+
+def test_the_query_is_dragged_and_no_place_gives_45(visit):
+    page = visit("index.html").page
+    handle = page.locator(".one-look .handle")
+    sharp = page.get_by_role("slider", name="Sharpness")
+    sharp.focus()
+    page.keyboard.press("End")
+    box = handle.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 100, 0, steps=5)
+    page.mouse.up()
+    expect(page.locator(".one-look [role=status]")).to_contain_text("45 is out of reach")
+    assert float(page.locator(".one-look .answer text").text_content()) <= 40
+
+
+def test_a_finger_drags_the_query(chromium, addresses):
+    context = chromium.new_context(has_touch=True, viewport={"width": 360, "height": 800})
+    page = context.new_page()
+    page.goto(addresses["http"])
+    handle = page.locator(".one-look .handle")
+    handle.scroll_into_view_if_needed()
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    finger = context.new_cdp_session(page)
+    send = "Input.dispatchTouchEvent"
+    finger.send(send, {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    finger.send(send, {"type": "touchMove", "touchPoints": [{"x": x, "y": y - 60}]})
+    finger.send(send, {"type": "touchEnd", "touchPoints": []})
+    assert page.locator(".one-look .answer text").text_content() != "12.4"
+    context.close()
+
+
+def test_every_chapter_stands_on_the_landing_page_with_its_drawing(visit, pages):
+    page = visit("index.html").page
+    links = page.locator("a.chapter").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    walks = {name for name in pages if name.endswith("/walk.html")}
+    assert set(links) == walks | {"chapters/the-end.html"}
+    assert page.locator("a.chapter svg.small").count() == len(links)
+
+
+def test_formulas_need_no_script_and_their_font_is_the_books(without_script):
+    page = without_script(WALK)
+    assert page.locator("article math").count() > 30
+    font = page.locator("article math").first.evaluate("m => getComputedStyle(m).fontFamily")
+    assert font.startswith("Formula")
+
+
+def test_a_root_leaves_no_hole_behind_it(visit):
+    page = visit(WALK).page
+    gaps = page.evaluate(
+        """() => [...document.querySelectorAll("msqrt")].map(root => {
+            const inside = root.lastElementChild.getBoundingClientRect();
+            return (root.getBoundingClientRect().right - inside.right)
+                / parseFloat(getComputedStyle(root).fontSize);
+        })"""
+    )
+    assert gaps
+    assert max(gaps) < 0.12
+
+
+def test_paper_has_answers_and_no_interface(visit):
+    page = visit(WALK).page
+    page.emulate_media(media="print")
+    for hidden in (".bar", ".contents", ".ways-on", ".guess"):
+        expect(page.locator(hidden).first).to_be_hidden()
+    heights = page.locator(".ask .answer").evaluate_all("all => all.map(a => a.offsetHeight)")
+    assert min(heights) > 10
+
+
+def test_forced_colours_keep_shapes_and_text(chromium, addresses):
+    context = chromium.new_context(forced_colors="active")
+    page = context.new_page()
+    page.goto(addresses["http"] + WALK)
+    assert page.evaluate("matchMedia('(forced-colors: active)').matches")
+    ink = page.evaluate("getComputedStyle(document.body).color")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ink != paper
+    dot = page.locator(".ask.predict > summary").first.evaluate(
+        "s => getComputedStyle(s, '::before').backgroundColor"
+    )
+    assert dot != paper
+    context.close()
