@@ -6,6 +6,7 @@ page's table; contents, steps, openers and ways on are drawn from that.
 
 import re
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,9 @@ def add_context(app: Any, docname: str, template: str, context: dict, doctree: A
 
 def setup(app: Any) -> dict[str, bool]:
     """Register the theme beside this file, and what its templates are told."""
+    # Where an extension has changed, Sphinx writes all pages anew
+    code = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    app.add_config_value("book_extensions", sha256(code).hexdigest(), "html")
     app.add_html_theme("attention", THEME)
     app.connect("doctree-read", keep_table)
     app.connect("html-page-context", add_context)

@@ -116,6 +116,11 @@ class WayOn(Directive):
         return []
 
 
+def texts(element: nodes.Element) -> list[nodes.Node]:
+    """List what an element holds, less the empty texts that a parser leaves."""
+    return [part for part in element if part.astext() or not isinstance(part, nodes.Text)]
+
+
 def capital(parts: list[nodes.Node]) -> list[nodes.Node]:
     """Begin with a capital letter, if it begins with a letter."""
     if parts and isinstance(parts[0], nodes.Text):
@@ -156,6 +161,10 @@ class Dress(SphinxPostTransform):
         """Do so for one page."""
         for drawing in self.document.findall(nodes.raw):
             self.undress(drawing)
+        for code in self.document.findall(nodes.literal_block):
+            # A blank line that ends an example for doctest is none of the reader's
+            code.rawsource = code.astext().rstrip()
+            code[:] = [nodes.Text(code.rawsource)]
         for element in list(self.document.findall(ask)):
             self.question(element)
         for element in list(self.document.findall(nodes.paragraph)):
@@ -213,14 +222,21 @@ class Dress(SphinxPostTransform):
 
     def caption(self, paragraph: nodes.paragraph) -> None:
         """Join an italic paragraph *Figure 3.2. …* to the cell before it."""
-        if len(paragraph) != 1 or not isinstance(paragraph[0], nodes.emphasis):
+        found = re.match(r"(Figure \d\w*(?:\.\d+)+)\. ", paragraph.astext())
+        if not found or not isinstance(next(iter(texts(paragraph))), nodes.emphasis):
             return
-        found = re.match(r"(Figure [\w.]+)\. ", paragraph.astext())
         siblings = paragraph.parent.children
         before = siblings[siblings.index(paragraph) - 1]
-        if not found or not isinstance(before, nodes.container) or "cell" not in before["classes"]:
+        if not isinstance(before, nodes.container) or "cell" not in before["classes"]:
             return
-        words = without(list(paragraph[0].children), start=found[0])
+        # Set upright, and what stood upright for emphasis is now set apart by italics
+        words: list[nodes.Node] = []
+        for part in texts(paragraph):
+            if isinstance(part, nodes.emphasis):
+                words += part.children
+            else:
+                words.append(nodes.emphasis("", "", part) if isinstance(part, nodes.Text) else part)
+        words = without(words, start=found[0])
         paragraph.parent.remove(before)
         figure = fig("", before)
         figure += fig_caption("", "", nodes.strong("", found[1]), nodes.Text(" "), *words)

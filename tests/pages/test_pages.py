@@ -51,11 +51,14 @@ def test_pages_load_one_style_sheet_and_one_script_and_only_two_pages_load_more(
 
 
 def scrolling_code(page) -> list[str]:
-    """Code with its shape comments fits the column of a wide window."""
+    """Code with its shape comments fits the column of a wide window, opened if it was folded."""
     return page.evaluate(
-        """() => [...document.querySelectorAll("article .cell_input pre")]
-            .filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1)
-            .map(e => `scrolls: ${e.textContent.slice(0, 80)}`)"""
+        """() => {
+            for (const folded of document.querySelectorAll("article details")) folded.open = true;
+            return [...document.querySelectorAll("article .cell_input pre")]
+                .filter(e => e.scrollWidth > e.clientWidth + 1)
+                .map(e => `scrolls: ${e.textContent.slice(0, 80)}`);
+        }"""
     )
 
 

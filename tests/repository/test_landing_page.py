@@ -16,7 +16,7 @@ def test_the_numbers_on_the_landing_page_are_what_its_lines_print():
     failed, attempted = doctest.testfile(
         str(ROOT / "index.md"), module_relative=False, encoding="utf-8"
     )
-    assert attempted == 6
+    assert attempted == 8
     assert failed == 0
 
 
