@@ -3,7 +3,6 @@
 import gc
 import os
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
@@ -18,12 +17,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep trainings for this run alone: the notebooks share them, and none is an earlier one's."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        folder = tempfile.TemporaryDirectory(prefix="d2lattn-")
-        config.add_cleanup(folder.cleanup)
-        os.environ["D2LATTN_CACHE"] = folder.name
-    elif sys.platform == "linux":
+    """Start kernels of notebooks as forks, where several workers run."""
+    if "PYTEST_XDIST_WORKER" in os.environ and sys.platform == "linux":
         from tests.forked_kernels import use_forked_kernels
 
         use_forked_kernels()
@@ -46,24 +41,24 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long comes first, and a walk before the pages that take up what it trained."""
+    """What takes long comes first: the walks, some of which train, then who mostly waits."""
     sizes = Counter(item.path for item in items)
-    items.sort(key=lambda item: (*_turn(item.path), -sizes[item.path], item.path))
+    items.sort(key=lambda item: (_turn(item.path), -sizes[item.path], item.path))
 
 
 # Half of their time they wait, for JupyterLab or for frames: others should compute meanwhile.
 WAITING = ("test_jupyterlab.py", "test_explorable_speed.py")
 
 
-def _turn(path: Path) -> tuple[int, str]:
-    """Say when a file's tests are run: first walk 4, then walk 4b, then all other pages."""
+def _turn(path: Path) -> int:
+    """Say when a file's tests are run."""
     if path.name == "walk.ipynb":
-        return "b-" in path.parent.name, path.parent.name
+        return 0
     if path.name in WAITING:
-        return 2, ""
+        return 1
     if path.suffix == ".ipynb":
-        return 3, path.name
-    return (5 if _single(path) else 4), ""  # at the end single tests, so that all end together
+        return 2
+    return 4 if _single(path) else 3  # at the end single tests, so that all end together
 
 
 def _single(path: Path) -> bool:

@@ -53,9 +53,7 @@ from d2lattn.kernel_regression import (
 )
 from d2lattn.masks import sequence_mask
 from d2lattn.multihead import MultiHeadAttention, transpose_output, transpose_qkv
-from d2lattn.once import train_once
 from d2lattn.positional import LearnedPositionalEncoding, PositionalEncoding, sinusoids
-from d2lattn.processes import side_by_side
 from d2lattn.scoring import (
     AdditiveAttention,
     DotProductAttention,

@@ -2,7 +2,7 @@
 
 usage: python scripts/store_looks.py [FILE]   (ten seconds; d2lattn/book/experiments/looks.npz)
 
-A page that needs all of it would wait four seconds for it.
+A page that needs all of it would wait ten seconds for it.
 """
 
 import sys

@@ -189,8 +189,7 @@ ABOUT = """# Models that come with the book
 <!-- Written by: python scripts/train_translators.py -->
 
 What a page says of one sentence should hold wherever it runs. But a training ends elsewhere where
-numbers are rounded otherwise ({{ref}}`how far? <sec-benchmark-processors>`). So these five
-translators come trained:
+numbers are rounded otherwise; each card says in what range. So these five translators come trained:
 
 ```python
 from d2lattn.book.translators import load_translator

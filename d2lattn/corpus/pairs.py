@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import pairwise
 from random import Random
 
-from d2lattn.cache import do_once
 from d2lattn.checks import wrong
 from d2lattn.corpus.clauses import sentence
 from d2lattn.corpus.phrases import Draft
@@ -17,9 +15,6 @@ SHORTEST, LONGEST = 3, 25
 
 LONGEST_IN_TRAINING = 18
 """No sentence of the training set is longer, on either side; all of ``long`` are."""
-
-WORTH_KEEPING = 10_000
-"""From as many pairs on, a corpus is kept: to read it again takes a sixth of the time."""
 
 UNSEEN = (
     ("question", "relative"),
@@ -121,8 +116,6 @@ def load_corpus(
 ) -> Corpus:
     """Generate the corpus of chapters 4 and 7, split without overlap.
 
-    A large one is kept on the disk by `cache.do_once`, for the next chapter that needs it.
-
     >>> corpus = load_corpus(num_train=100, num_valid=10, num_test=10, num_unseen=10, num_long=10)
     >>> len(corpus.train), len(corpus.long)
     (100, 10)
@@ -137,19 +130,6 @@ def load_corpus(
     for name, number in wanted.items():
         if number < 0:
             raise wrong(ValueError, f"num_{name}", number, "to be 0 or more")
-    if sum(wanted.values()) < WORTH_KEEPING:
-        return _split(seed, wanted)
-
-    def make() -> dict[str, str]:
-        corpus = _split(seed, wanted)
-        return {name: "\n".join(map(_to_line, getattr(corpus, name))) for name in wanted}
-
-    kept = do_once(f"load_corpus({seed}, {wanted})", make)
-    return Corpus(**{name: list(map(_from_line, kept[name].splitlines())) for name in wanted})
-
-
-def _split(seed: int, wanted: dict[str, int]) -> Corpus:
-    """Draw pairs until each split has as many as are wanted."""
     splits: dict[str, list[Pair]] = {name: [] for name in wanted}
     stream = distinct(seed)
     while any(len(splits[name]) < number for name, number in wanted.items()):
@@ -165,35 +145,6 @@ def _split(seed: int, wanted: dict[str, int]) -> Corpus:
                 splits[name].append(pair)
                 break
     return Corpus(**splits)
-
-
-def _to_line(pair: Pair) -> str:
-    """Write a pair as the field does, a link from word 1 to word 2 as 1-2.
-
-    >>> pair = generate(1)[0]
-    >>> _from_line(_to_line(pair)) == pair
-    True
-    """
-    kinds = (
-        " ".join(f"{source}-{target}" for source, target in sorted(kind))
-        for kind in (pair.sure, pair.possible, pair.agreement)
-    )
-    words = " ".join(pair.source), " ".join(pair.target)
-    return "\t".join((*words, *kinds, ",".join(sorted(pair.constructions))))
-
-
-def _from_line(line: str) -> Pair:
-    source, target, *kinds, constructions = line.split("\t")
-    sure, possible, agreement = (frozenset(map(_link, kind.split())) for kind in kinds)
-    words = tuple(source.split()), tuple(target.split())
-    used = frozenset(constructions.split(",")) - {""}
-    return Pair(*words, sure, possible, agreement, used)
-
-
-@cache
-def _link(text: str) -> tuple[int, int]:
-    source, target = text.split("-")
-    return int(source), int(target)
 
 
 def joins_unseen(pair: Pair) -> bool:

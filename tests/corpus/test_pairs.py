@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from d2lattn.corpus import generate, load_corpus, pairs
+from d2lattn.corpus import generate, load_corpus
 from d2lattn.corpus.clauses import BE
 from d2lattn.corpus.lexicon import lexicon
 from d2lattn.corpus.pairs import LONGEST_IN_TRAINING, UNSEEN, draw
@@ -151,28 +151,6 @@ def test_what_the_constructions_say_is_seen_in_the_words(corpus):
             assert relative_or_question & set(words)
         if "negated article" in pair.constructions:
             assert {"not", "never"} & set(words)
-
-
-def test_a_large_corpus_is_read_again_as_it_was(monkeypatch, tmp_path):
-    monkeypatch.setenv("D2LATTN_CACHE", str(tmp_path))
-    sizes = {"num_valid": 20, "num_test": 20, "num_unseen": 20, "num_long": 0}
-    drawn = load_corpus(5, num_train=40, **sizes)
-    assert not list(tmp_path.iterdir())
-    monkeypatch.setattr(pairs, "WORTH_KEEPING", 100)
-    load_corpus(5, num_train=40, **sizes)
-    with monkeypatch.context() as forbidding:
-        forbidding.delattr(pairs, "draw")
-        kept = load_corpus(5, num_train=40, **sizes)
-        with pytest.raises(NameError):  # another seed, other sizes, a small one: drawn
-            load_corpus(6, num_train=40, **sizes)
-        with pytest.raises(NameError):
-            load_corpus(5, num_train=41, **sizes)
-        with pytest.raises(NameError):
-            load_corpus(5, num_train=39, **sizes)
-    assert kept == drawn
-    assert len(kept.train) == 40
-    used = [pair.constructions for pair in kept.unseen]  # which equality leaves out
-    assert used == [pair.constructions for pair in drawn.unseen]
 
 
 TOLD = """

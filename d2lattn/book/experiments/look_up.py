@@ -7,12 +7,10 @@ key's value. Several networks train side by side along a leading axis S, each wi
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-
-from d2lattn.cache import do_once
 
 NUM_NETWORKS, NUM_KEYS, NUM_ENTRIES = 5, 8, 16
 RATES = (0.001, 0.003, 0.01, 0.03, 0.1)
@@ -157,24 +155,7 @@ def unseen(purpose: str) -> Examples:
 
 
 def learn(score: Score, width: int, rate: float, num_steps: int = 200, every: int = 20) -> Learned:
-    """Train by Adam on 64 fresh examples a step, and measure on unseen ones now and then.
-
-    What one of this module's scores has learned is kept for the pages that compare it again.
-    """
-    choice = width, rate, num_steps, every
-    if globals().get(score.__name__) is not score:  # its code could change unnoticed
-        return _learn(score, *choice)
-
-    def make() -> dict[str, Any]:
-        result = _learn(score, *choice)._asdict()
-        return result | {"parameters": list(result["parameters"])}
-
-    sizes = NUM_NETWORKS, NUM_KEYS, NUM_ENTRIES, torch.get_default_dtype()
-    result = do_once(f"look_up.{score.__name__}{choice}{sizes}", make)
-    return Learned(**result | {"parameters": Parameters(*result["parameters"])})
-
-
-def _learn(score: Score, width: int, rate: float, num_steps: int, every: int) -> Learned:
+    """Train by Adam on 64 fresh examples a step, and measure on unseen ones now and then."""
     validation, test = unseen("validation"), unseen("test")
     generator = torch.Generator().manual_seed(11)
     parameters = start(NUM_NETWORKS, NUM_ENTRIES, width)

@@ -1,6 +1,5 @@
 """The look-up of chapter 3: its task, its scores and its training."""
 
-import functools
 import math
 
 import pytest
@@ -121,36 +120,3 @@ def test_the_start_keeps_the_variance_of_entries():
     parameters = look_up.start(5, 16, 256)
     projected = look_up.unseen("test").keys @ parameters.W_k.detach().unsqueeze(1)
     assert projected.var().item() == pytest.approx(1, abs=0.05)
-
-
-def test_what_is_learned_is_kept_and_a_score_of_one_s_own_is_not(tmp_path, monkeypatch):
-    monkeypatch.setenv("D2LATTN_CACHE", str(tmp_path))
-    trained = []
-    learn = look_up._learn
-
-    def counted(*choice):
-        trained.append(choice)
-        return learn(*choice)
-
-    monkeypatch.setattr(look_up, "_learn", counted)
-    first, second = (look_up.learn(look_up.dot, 8, 0.01, 4, 2) for _ in range(2))
-    assert len(trained) == 1
-    assert torch.equal(first.validation, second.validation)
-    assert torch.equal(first.test, second.test)
-    assert first.rate == second.rate
-    for ours, theirs in zip(first.parameters, second.parameters, strict=True):
-        assert torch.equal(ours, theirs)
-    look_up.learn(look_up.dot, 8, 0.02, 4, 2)
-    look_up.learn(look_up.dot, 8, 0.01, 4, 4)
-    assert len(trained) == 3
-
-    @functools.wraps(look_up.dot)
-    def mine(*parts):
-        return -look_up.dot(*parts)
-
-    for _ in range(2):
-        look_up.learn(mine, 8, 0.01, 4, 2)
-    assert len(trained) == 5
-    monkeypatch.setattr(look_up, "NUM_KEYS", 4)
-    look_up.learn(look_up.dot, 8, 0.01, 4, 2)
-    assert len(trained) == 6

@@ -1,8 +1,11 @@
 """The stored looks fit the corpus, and are attention."""
 
+import numpy as np
+import pytest
+import store_looks
 import torch
 
-from d2lattn.book.experiments.looks import MODELS, NUM_SENTENCES, load_looks
+from d2lattn.book.experiments.looks import FILE, MODELS, NUM_SENTENCES, load_looks
 from d2lattn.corpus import load_corpus
 
 
@@ -24,3 +27,23 @@ def test_rows_share_out_1_and_a_right_word_is_likely():
             assert look.right[look.log_chance > -0.69].all()
         right = torch.cat([look.right[:, 0] for look in found]).float().mean()
         assert right > 0.95, name
+
+
+def test_some_are_what_the_translators_that_come_with_the_book_give():
+    pairs = load_corpus(num_train=0).test[:30]
+    for name, stored in load_looks().items():
+        found = store_looks.looks(store_looks.load_translator(name), pairs)
+        for look in stored[:30]:
+            weights, log_chance, right = found[look.pair]
+            assert torch.equal(look.weights, weights.float())
+            assert torch.equal(look.log_chance, log_chance.float())
+            assert torch.equal(look.right, right)
+
+
+@pytest.mark.slow
+def test_all_are():
+    with np.load(FILE) as stored:
+        found = dict(store_looks.arrays())
+        assert set(found) == set(stored)
+        for name, array in found.items():
+            assert np.array_equal(array, stored[name]), name
