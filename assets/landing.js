@@ -24,7 +24,9 @@ let query = START;
 
 /** Weights of the keys for a query that stands here, and their answer. */
 function look([x, y], sharpness) {
-  const scores = KEYS.map(({ at: [a, b] }) => (-sharpness * ((a - x) ** 2 + (b - y) ** 2)) / UNIT ** 2);
+  const scores = KEYS.map(
+    ({ at: [a, b] }) => (-sharpness * ((a - x) ** 2 + (b - y) ** 2)) / UNIT ** 2,
+  );
   const most = Math.max(...scores);
   const parts = scores.map((score) => Math.exp(score - most));
   const sum = parts.reduce((a, b) => a + b);
@@ -33,7 +35,8 @@ function look([x, y], sharpness) {
 }
 
 function say(answer) {
-  if (Math.abs(answer - 25) < 0.5) return ["25, near enough.", "No value is 25: you mixed. Now try 45."];
+  if (Math.abs(answer - 25) < 0.5)
+    return ["25, near enough.", "No value is 25: you mixed. Now try 45."];
   if (answer > 39.3)
     return ["45 is out of reach.", "An answer is an average: it never leaves its values."];
   return ["Can you make it 25? And 45?", "Thick lines carry the answer."];

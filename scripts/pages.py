@@ -222,7 +222,7 @@ class Dress(SphinxPostTransform):
 
     def caption(self, paragraph: nodes.paragraph) -> None:
         """Join an italic paragraph *Figure 3.2. …* to the cell before it."""
-        found = re.match(r"(Figure \d\w*(?:\.\d+)+)\. ", paragraph.astext())
+        found = re.match(r"(Figure \d\w*(?:\.\d+)+)\. ?", paragraph.astext())
         if not found or not isinstance(next(iter(texts(paragraph))), nodes.emphasis):
             return
         siblings = paragraph.parent.children
@@ -236,7 +236,7 @@ class Dress(SphinxPostTransform):
                 words += part.children
             else:
                 words.append(nodes.emphasis("", "", part) if isinstance(part, nodes.Text) else part)
-        words = without(words, start=found[0])
+        words = without(words, start=f"{found[1]}.")
         paragraph.parent.remove(before)
         figure = fig("", before)
         figure += fig_caption("", "", nodes.strong("", found[1]), nodes.Text(" "), *words)

@@ -74,7 +74,7 @@ def test_a_guess_is_shown_again_beside_the_answer_and_kept_nowhere(visit):
     page.keyboard.press("Enter")
     expect(asking.get_by_role("textbox")).to_be_visible()
     page.keyboard.press("Enter")
-    assert answer.inner_text().count("You said") == 1
+    expect(asking.locator(".said")).to_have_count(1)
     kept = page.evaluate("JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
     assert "half" not in kept
     page.reload()
@@ -249,4 +249,8 @@ def test_forced_colours_keep_shapes_and_text(chromium, addresses):
         "s => getComputedStyle(s, '::before').backgroundColor"
     )
     assert dot != paper
+    # A browser lays its own paper behind text: what fills a button would be seen around it
+    button = page.locator(".guess button").first
+    assert button.evaluate("b => getComputedStyle(b).backgroundColor") != dot
+    assert page.locator(".steps .now span").evaluate("s => getComputedStyle(s).color") == ink
     context.close()

@@ -6,7 +6,8 @@
     try {
       kept = localStorage.getItem("theme");
     } catch {} // storage may be forbidden
-    root.dataset.theme = kept === "light" || kept === "dark" ? kept : system.matches ? "dark" : "light";
+    root.dataset.theme =
+      kept === "light" || kept === "dark" ? kept : system.matches ? "dark" : "light";
   };
   system.addEventListener("change", choose);
   choose();
