@@ -57,6 +57,8 @@ def test_an_opener_says_number_question_time_and_needs(visit):
     )
     assert re.fullmatch(r"\d+ minutes", rows["Time"])
     assert rows["You need"].startswith("Chapters 1 and 2")
+    assert rows["In a hurry"] == "Read to A whole batch, and The answer"
+    assert page.locator("article").inner_text().count("In a hurry") == 1
 
 
 def test_a_guess_is_shown_again_beside_the_answer_and_kept_nowhere(visit):
