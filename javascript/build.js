@@ -53,7 +53,14 @@ export async function bundle(file) {
     styles.push(beside);
     style += (await esbuild.transform(text, { loader: "css", minify: true })).code.trim();
   }
-  const [output] = (await build(style)).outputFiles;
+  const [script] = (await build("")).outputFiles;
+  const needed = purged(style, script.text);
+  // A colour that nobody asks for.
+  const asked = needed + script.text;
+  const colours = needed.replace(/(--d2lx-[\w-]+): ?[^;}]+;?/g, (whole, name) =>
+    asked.includes(`var(${name})`) || asked.includes("var(--d2lx-${") ? whole : "",
+  );
+  const [output] = (await build(colours)).outputFiles;
   // Not an export: the same script runs where nobody imports it.
   const ends = /export\{([\w$]+) as live,([\w$]+) as start\};\s*$/;
   if (!ends.test(output.text))
@@ -65,6 +72,35 @@ export async function bundle(file) {
   // What stands elsewhere is not ours to watch.
   const names = [...used, ...styles].filter((name) => !name.startsWith("..")).sort();
   return `// ${await digest(names)} ${names.join(" ")}\n${text}\n`;
+}
+
+/**
+ * The style without rules of classes and of tables and the like that the script never names: the kit styles more than any one
+ * figure uses. A name that is put together, `d2lx-${kind}`, may be any that begins so.
+ * @param {string} style minified
+ * @param {string} script
+ */
+export function purged(style, script) {
+  const begun = [...script.matchAll(/(?<!-)(d2lx-[\w-]*)\$\{/g)].map(([, start]) => start);
+  const used = (/** @type {string} */ selector) =>
+    [...selector.matchAll(/ (t[dh]|table|fieldset|legend|canvas|summary)\b/g)].every(([, tag]) =>
+      script.includes(`"${tag}"`),
+    ) &&
+    [...selector.matchAll(/\.(d2lx-[\w-]+)/g)].every(
+      ([, name]) =>
+        new RegExp(`${name}(?![\\w-])`).test(script) || begun.some((one) => name.startsWith(one)),
+    );
+  // Rules, and rules in a condition: @media (…) { … }.
+  const rule = /([^{}]+)\{((?:[^{}]|\{[^{}]*\})*)\}/g;
+  return style.replace(rule, (_, selectors, body) => {
+    if (selectors[0] === "@") {
+      const inner = purged(body, script);
+      return inner && `${selectors}{${inner}}`;
+    }
+    // Commas in :is(…) part no selectors.
+    const kept = selectors.split(/,(?![^(]*\))/).filter(used);
+    return kept.length ? `${kept.join()}{${body}}` : "";
+  });
 }
 
 /**

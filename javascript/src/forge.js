@@ -1,6 +1,7 @@
-import { auditing } from "./forge/auditing.js";
+import { auditing, PIECES } from "./forge/auditing.js";
 import { asked, picture, rowsOf, STEPS } from "./forge/evidence.js";
 import { forging } from "./forge/forging.js";
+import { SUPPORTED } from "./forge/telling.js";
 import {
   announce,
   begin,
@@ -9,6 +10,9 @@ import {
   fixed,
   h,
   heatmap,
+  keeping,
+  noteLine,
+  onCanvas,
   oneOf,
   s,
   update,
@@ -51,9 +55,10 @@ function render({ model, el }) {
     onchange: (k) => update(model, { view: VIEWS[k] }),
   });
   const caption = h("p", {});
-  const bleu = h("p", { class: "d2lx-note" });
-  const legend = h("p", { class: "d2lx-note" });
+  const bleu = noteLine();
+  const legend = noteLine();
   const matrix = heatmap({
+    many: onCanvas,
     label: "Attention, French in rows and English in columns",
     rows: ["-"],
     columns: ["-"],
@@ -132,6 +137,9 @@ const places = (/** @type {string} */ name) => (x, get) =>
 const inSteps = (x) =>
   within(0, 1 - 1 / STEPS)(x) && Math.abs(x * STEPS - Math.round(x * STEPS)) < 1e-6;
 
+const listOf = (/** @type {(x: any) => boolean} */ fits) => (list, get) =>
+  Array.isArray(list) && list.length <= get("data").cases.length && list.every(fits);
+
 export default {
   render,
   rebuild: ["data"],
@@ -144,5 +152,10 @@ export default {
     threshold: inSteps,
     darkest: within(1 / STEPS, 1),
     case: places("cases"),
+    gold: () => true,
   },
+  keep: keeping({
+    answers: listOf((x) => x === "" || Object.hasOwn(SUPPORTED, x)),
+    opened: listOf((x) => x === "" || (Array.isArray(x) && x.every((one) => PIECES.includes(one)))),
+  }),
 };

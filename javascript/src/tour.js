@@ -7,12 +7,15 @@ import {
   button,
   clamp,
   fixed,
+  formulaLine,
   h,
+  headLine,
   modified,
   resetButton,
   s,
   show,
   slider,
+  toolRow,
   update,
   whole,
 } from "./kit/index.js";
@@ -93,7 +96,7 @@ function render({ model, el }) {
       h(
         "div",
         { class: "d2lx-tour-top" },
-        h("div", { class: "d2lx-tools" }, back, next, resetButton(model, ["block"])),
+        toolRow(back, next, resetButton(model, ["block"])),
         said,
         block.el,
       ),
@@ -143,7 +146,7 @@ function render({ model, el }) {
     attr(back, { "aria-disabled": now === 1 ? "true" : null });
     attr(next, { "aria-disabled": now === stops.length ? "true" : null });
     /** @type {Node[]} */
-    const shown = [h("p", { class: "d2lx-formula" }, formula)];
+    const shown = [formulaLine(formula)];
     if (gets) shown.push(fact("In", tight(gets)));
     if (weights) shown.push(fact("Weights", tight(weights)));
     shown.push(
@@ -154,7 +157,7 @@ function render({ model, el }) {
     if (look) {
       const row = bars({ label: look[0] });
       row.set(look[2], look[1]);
-      shown.push(h("div", { class: "d2lx-head" }, look[0]), row.el);
+      shown.push(headLine(look[0]), row.el);
     }
     if (link) shown.push(h("p", {}, h("a", { href: link }, `Where this is explained: ${name}`)));
     facts.replaceChildren(...shown);

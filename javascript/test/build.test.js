@@ -3,7 +3,7 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { bundle } from "../build.js";
+import { bundle, purged } from "../build.js";
 
 /** @param {string} source */
 async function built(source) {
@@ -36,4 +36,13 @@ test("what would end its comment in a page is refused", async () => {
 
 test("an error of the source is told", async () => {
   await assert.rejects(built('import { sotfmax } from "kit"; export default sotfmax;'), /sotfmax/);
+});
+
+test("a rule stays while the script may name its class", () => {
+  const style =
+    ".d2lx-a,.d2lx-b{x:1}.d2lx-b{y:1}@media print{.d2lx-b{z:1}}.d2lx :is(p,.d2lx-b){w:1}";
+  assert.equal(purged(style, 'h("i",{class:"d2lx-a"})'), ".d2lx-a{x:1}");
+  assert.equal(purged(style, `\`d2lx-\${a}\``), style);
+  assert.equal(purged(".d2lx-ab{x:1}.d2lx p{x:1}.d2lx td{x:1}", '"d2lx-abc"'), ".d2lx p{x:1}");
+  assert.equal(purged(".d2lx td{x:1}", 'h("td")'), ".d2lx td{x:1}");
 });

@@ -1,10 +1,10 @@
 // The right hand: blind cases, with evidence that is opened one piece at a time.
-import { button, choice, fixed, h, resetButton, update } from "../kit/index.js";
+import { button, choice, fixed, h, headLine, noteLine, toolRow, update } from "../kit/index.js";
 import { changesMade, count, rates, total, verdict } from "./evidence.js";
 import { ALL, key, many, ofWhom, percent, RULE, reasons, SUPPORTED } from "./telling.js";
 
 const NAMES = Object.keys(SUPPORTED);
-const PIECES = ["gold", "baselines", "hidden", "scale"];
+export const PIECES = ["gold", "baselines", "hidden", "scale"];
 const TITLES = {
   gold: "Error rate against gold",
   baselines: "Baselines",
@@ -64,20 +64,23 @@ export function auditing(model, data) {
   const controls = h(
     "div",
     {},
-    h(
-      "div",
-      { class: "d2lx-tools" },
-      pick.el,
-      next,
-      resetButton(model, ["case", "answers", "opened"]),
-    ),
+    toolRow(pick.el, next),
     question,
-    h("div", { class: "d2lx-head" }, "Open evidence"),
+    headLine("Open evidence"),
     ...pieces.map(({ open, text }) => h("div", {}, open, text)),
-    h("div", { class: "d2lx-head" }, "Your verdict on the picture"),
+    headLine("Your verdict on the picture"),
     group("Your verdict on the picture", answers),
   );
-  const results = h("div", {}, judged, tally, h("p", { class: "d2lx-note" }, RULE));
+  // At the end, and it takes nothing away for good.
+  /** @type {Record<string, any> | null} */
+  let before = null;
+  const again = button("", () => {
+    const { answers, opened } = read();
+    const back = before;
+    before = back ? null : { answers, opened };
+    update(model, { case: 0, ...(back ?? { answers: [], opened: [] }) });
+  });
+  const results = h("div", {}, judged, tally, again, noteLine(RULE));
 
   const figures = (one) => rates(total(tallies[key(one)], one.threshold));
 
@@ -145,10 +148,15 @@ export function auditing(model, data) {
     );
     const table = h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
     tally.replaceChildren(
-      h("div", { class: "d2lx-head" }, done.length === cases.length ? "Final tally" : "So far"),
+      headLine(done.length === cases.length ? "Final tally" : "So far"),
       h("p", {}, line),
       ...(done.length ? [table] : []),
     );
+    // Once there are new answers, the old ones are what is given up.
+    if (done.length) before = null;
+    const old = before?.answers.filter(Boolean).length;
+    again.hidden = !done.length && !old;
+    again.textContent = done.length ? "Start again" : `Bring my ${old} answers back`;
     return line;
   }
 

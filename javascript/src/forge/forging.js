@@ -4,10 +4,12 @@ import {
   choice,
   fixed,
   h,
+  noteLine,
   presets,
   resetButton,
   show,
   slider,
+  toolRow,
   update,
 } from "../kit/index.js";
 import { changesMade, count, rates, STEPS, total, verdict } from "./evidence.js";
@@ -98,9 +100,9 @@ export function forging(model, data) {
     threshold.el,
     darkest.el,
     gold.el,
-    h("div", { class: "d2lx-tools" }, ...ready, resetButton(model, MOVED)),
+    toolRow(...ready, resetButton(model, MOVED)),
   );
-  const note = h("p", { class: "d2lx-note" });
+  const note = noteLine();
   const why = h("ul", {});
   const heading = h("div", {}, made, supports);
   const results = h("div", {}, table, why, note);

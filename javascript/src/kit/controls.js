@@ -1,4 +1,4 @@
-import { clip, freshId, h } from "./elements.js";
+import { attr, clip, freshId, h } from "./elements.js";
 import { update } from "./life.js";
 import { fixed } from "./numbers.js";
 
@@ -21,10 +21,45 @@ export function slider({ label, min, max, step, value, oninput, log = false, tex
     output.textContent = text(x);
     input.setAttribute("aria-valuetext", text(x));
   };
-  input.addEventListener("input", () => {
+  const tell = () => {
     const x = back(Number(input.value));
     say(x);
     oninput(x);
+  };
+  // A finger on the track may be about to scroll the page: it moves nothing until it has gone along
+  // the track or been lifted there. Browsers go on moving the thumb once the page scrolls.
+  let hand = "";
+  let start = { x: 0, y: 0, value: "" };
+  const free = () => {
+    hand = "";
+  };
+  attr(input, {
+    oninput() {
+      if (hand === "scrolls") input.value = start.value;
+      else if (!hand) tell();
+    },
+    onpointerdown({ pointerType, clientX: x, clientY: y }) {
+      start = { x, y, value: input.value };
+      hand = pointerType === "touch" ? "waits" : "";
+    },
+    onpointermove({ clientX: x, clientY: y }) {
+      const along = Math.abs(x - start.x);
+      if (hand !== "waits" || along < 4 || along < Math.abs(y - start.y)) return;
+      free();
+      tell();
+    },
+    onpointerup() {
+      if (hand) tell();
+      free();
+    },
+    onpointercancel() {
+      const told = !hand;
+      hand = "scrolls";
+      input.value = start.value;
+      if (told) tell();
+    },
+    ontouchend: free,
+    onkeydown: free,
   });
   const range = (/** @type {number} */ low, /** @type {number} */ high) => {
     input.min = String(there(low));
@@ -76,13 +111,17 @@ export const button = (label, onclick) => h("button", { type: "button", onclick 
 
 /**
  * Puts the named traits back to what they were when the figure was drawn; in a page, to what they
- * were before a link or the reader changed them.
+ * were before a link or the reader changed them. It leaves alone which view is shown, and what
+ * readers have made: marks and answers. also(): what else goes back, such as a question.
  * @param {import("./life.js").Model} model
  * @param {string[]} names
  */
-export function resetButton(model, names) {
+export function resetButton(model, names, also = () => {}) {
   const start = Object.fromEntries(names.map((name) => [name, (model.first ?? model.get)(name)]));
-  return button("Reset", () => update(model, start));
+  return button("Reset", () => {
+    also();
+    update(model, start);
+  });
 }
 
 /**

@@ -48,6 +48,7 @@ export function draggable(axes, shape, { label, step, onmove }) {
   // Browsers ignore touch-action on shapes, and scroll the page unless the touch itself is taken.
   el.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
   el.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
     el.setPointerCapture(event.pointerId);
     el.focus();
     event.preventDefault();

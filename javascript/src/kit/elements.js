@@ -6,7 +6,7 @@
 export function freshId() {
   const page = /** @type {{ d2lxCount?: number }} */ (globalThis);
   page.d2lxCount = (page.d2lxCount ?? 0) + 1;
-  return `d2lx-${page.d2lxCount}`;
+  return `d2lx${page.d2lxCount}`;
 }
 
 /**
@@ -52,6 +52,18 @@ export function s(tag, values = {}, ...children) {
   return element;
 }
 
+// The rows and lines that every figure has.
+/** @type {(...children: (Node | string)[]) => HTMLElement} */
+export const toolRow = (...children) => h("div", { class: "d2lx-tools" }, ...children);
+/** @type {(...children: (Node | string)[]) => HTMLElement} */
+export const readoutRow = (...children) => h("div", { class: "d2lx-readouts" }, ...children);
+/** @type {(...children: (Node | string)[]) => HTMLElement} */
+export const headLine = (...children) => h("div", { class: "d2lx-head" }, ...children);
+/** @type {(...children: (Node | string)[]) => HTMLElement} */
+export const formulaLine = (...children) => h("p", { class: "d2lx-formula" }, ...children);
+/** @type {(...children: (Node | string)[]) => HTMLElement} */
+export const noteLine = (...children) => h("p", { class: "d2lx-note" }, ...children);
+
 /** Cut a label to at most n characters, never through an emoji. @param {unknown} text */
 export function clip(text, n = 16) {
   const letters = Array.from(String(text).slice(0, 4 * n + 4));
@@ -94,6 +106,10 @@ export function onWidth(element, callback) {
     }
   }).observe(element);
 }
+
+/** How much larger than at first the reader has made text; drawings give it as much more room. */
+export const larger = () =>
+  parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
 
 /** Such keys are the browser's: Alt with the left arrow goes back. @param {KeyboardEvent} event */
 export const modified = (event) => event.altKey || event.ctrlKey || event.metaKey;

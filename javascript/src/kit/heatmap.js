@@ -1,5 +1,5 @@
 import { clamp } from "./arithmetic.js";
-import { attr, clip, freshId, h, modified, onWidth, s } from "./elements.js";
+import { attr, clip, freshId, h, larger, modified, onWidth, s } from "./elements.js";
 import { announce } from "./life.js";
 import { fixed } from "./numbers.js";
 import { inkOn, reds } from "./reds.js";
@@ -28,16 +28,16 @@ const FINGER = 24;
  *                    mark(i, j): a word or character drawn in the cell. row: the row to frame.
  *                    say(i, j): more words for the line below. over(layer, box): draws above the
  *                    cells into an SVG group; box(i, j) is where a cell lies.
+ *   many             onCanvas, where there may be over 400 cells
  * One tab stop; the arrow keys move a cursor, and the line below says what it is on.
- * SVG up to 400 cells, canvas above.
  * @param {{
  *   label: string, rows: string[], columns: string[], rowTitle?: string, columnTitle?: string,
  *   digits?: number, cellHeight?: number | null, maxCell?: number, labels?: boolean,
- *   onpick?: ((i: number, j: number) => void) | null,
+ *   onpick?: ((i: number, j: number) => void) | null, many?: typeof import("./many.js").onCanvas,
  * }} spec
  */
 export function heatmap(spec) {
-  const { label, rowTitle = "row", columnTitle = "column", digits = 2, onpick = null } = spec;
+  const { label, rowTitle = "row", columnTitle = "column", digits = 2, onpick = null, many } = spec;
   const { cellHeight = null, maxCell = 44, labels = true } = spec;
   let { rows, columns } = spec;
   let [n, m, left, top, w, tall] = [0, 0, 0, 0, 0, 0];
@@ -48,10 +48,10 @@ export function heatmap(spec) {
   /** @type {Options} */
   let options = {};
   let [width, built] = [320, ""];
-  let [ci, cj] = [0, 0];
+  let [ci, cj, zoom] = [0, 0, 1];
   /** @type {[SVGRectElement, SVGTextElement][]} */
   let cells = [];
-  /** @type {HTMLCanvasElement | null} */
+  /** @type {ReturnType<typeof import("./many.js").onCanvas> | null} */
   let canvas = null;
   const hatch = freshId();
   const stage = h("div", {
@@ -92,14 +92,16 @@ export function heatmap(spec) {
     [n, m] = [rows.length, columns.length];
     const longest = (/** @type {string[]} */ names) =>
       labels ? Math.max(...names.map((name) => clip(name).length)) : 0;
-    left = Math.min(longest(rows) * 7.5 + 8 * Number(labels), width * 0.4) + 1;
-    w = Math.min((width - left - 1) / m, cellHeight ? Infinity : maxCell);
+    zoom = larger();
+    const letter = 7.5 * zoom;
+    left = Math.min(longest(rows) * letter + 8 * Number(labels), width * 0.4) + 1;
+    w = Math.min((width - left - 1) / m, cellHeight ? Infinity : maxCell * zoom);
     if (onpick) w = Math.max(w, FINGER);
-    tall = cellHeight ?? w;
+    tall = cellHeight ? cellHeight * zoom : w;
     // Labels that are too long for a column stand upright; where even that is too tight, none do.
-    const upright = longest(columns) * 7.5 > w;
-    const named = labels && (!upright || w >= 11);
-    top = !named ? 1 : upright ? longest(columns) * 7 + 10 : 20;
+    const upright = longest(columns) * letter > w;
+    const named = labels && (!upright || w >= 11 * zoom);
+    top = !named ? 1 : upright ? longest(columns) * 7 * zoom + 10 : 20 * zoom;
     const size = { width: left + m * w + 1, height: top + n * tall + 1 };
     const svg = s("svg", { ...size, "aria-hidden": "true" });
     svg.append(
@@ -114,34 +116,32 @@ export function heatmap(spec) {
       svg.append(s("text", { ...values, class: "d2lx-tick" }, clip(name)));
     if (labels)
       rows.forEach((name, i) => {
-        write(name, { x: left - 6, y: top + (i + 0.5) * tall + 4, "text-anchor": "end" });
+        write(name, { x: left - 6, y: top + (i + 0.5) * tall + 4 * zoom, "text-anchor": "end" });
       });
     if (named)
       columns.forEach((name, j) => {
         const x = left + (j + 0.5) * w;
-        if (upright) write(name, { transform: `translate(${x + 4} ${top - 5}) rotate(-90)` });
+        if (upright)
+          write(name, { transform: `translate(${x + 4 * zoom} ${top - 5}) rotate(-90)` });
         else write(name, { x, y: top - 6, "text-anchor": "middle" });
       });
     [cells, canvas] = [[], null];
-    if (n * m <= 400) {
+    if (many && n * m > 400) canvas = many(box(0, 0), n, m);
+    else
       for (let k = 0; k < n * m; k++) {
         const place = box(Math.floor(k / m), k % m);
         const text = s("text", {
           x: place.x + w / 2,
-          y: place.y + tall / 2 + 4,
+          y: place.y + tall / 2 + 4 * zoom,
           "text-anchor": "middle",
           class: "d2lx-number",
         });
         cells.push([s("rect", place), text]);
         svg.append(...cells[k]);
       }
-    } else {
-      canvas = h("canvas", { width: 2 * m * w, height: 2 * n * tall });
-      canvas.style.cssText = `left:${left}px;top:${top}px;width:${m * w}px;height:${n * tall}px`;
-    }
     const around = { x: left, y: top, width: m * w, height: n * tall, class: "d2lx-axis" };
     svg.append(s("rect", around), frame, layer, pointer);
-    stage.replaceChildren(...(canvas ? [canvas, svg] : [svg]));
+    stage.replaceChildren(...(canvas ? [canvas.el, svg] : [svg]));
     const hint = onpick ? ", Enter marks one." : ".";
     const count = `${n} rows, ${m} columns. Arrow keys go from cell to cell`;
     attr(stage, { "aria-label": `${label}: ${count}${hint}` });
@@ -153,20 +153,14 @@ export function heatmap(spec) {
     const still = signature === built && matrix === drawn && !options.mask && !options.mark;
     if (signature !== built) build();
     [built, drawn] = [signature, matrix];
-    const context = canvas?.getContext("2d");
-    const printed = w >= 8 * digits + 18 && tall >= 18;
+    const printed = w >= (8 * digits + 18) * zoom && tall >= 18 * zoom;
     for (let k = still ? n * m : 0; k < n * m; k++) {
       const [i, j] = [Math.floor(k / m), k % m];
       const [value, shown] = [matrix[i][j], visible(i, j)];
       const mark = options.mark?.(i, j) ?? "";
       const ink = inkOn(shown ? value : 0);
-      if (context) {
-        context.fillStyle = shown ? reds(value) : "#d8d8d8";
-        context.fillRect(2 * j * w, 2 * i * tall, 2 * w + 1, 2 * tall + 1);
-        context.fillStyle = ink;
-        context.font = `${1.6 * Math.min(w, tall)}px sans-serif`;
-        if (mark || !shown) context.fillText(mark || "╱", (2 * j + 0.5) * w, (2 * i + 1.6) * tall);
-      } else {
+      if (canvas) canvas.paint(i, j, value, shown, mark, ink);
+      else {
         const [rect, text] = cells[k];
         const fill = shown ? reds(value) : `url(#${hatch})`;
         attr(rect, { fill, "data-value": shown ? value : "masked" });

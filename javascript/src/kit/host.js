@@ -8,10 +8,11 @@ import { shared } from "./share.js";
  * What a module exports. rebuild: traits whose change draws the figure anew, from nothing;
  * those that the reader does not move, and that decide how many controls there are.
  * share: what a link to the figure holds, each with a check of what others may write there.
+ * keep: what readers make and no link holds, such as answers; keeping() has it outlive a reload.
  * @typedef {{
  *   render(given: { model: Model, el: HTMLElement }): (() => void) | void,
  *   rebuild?: string[],
- *   share?: Record<string, (value: any, get: Model["get"]) => boolean>,
+ *   share?: import("./share.js").Checks, keep?: ReturnType<typeof import("./share.js").keeping>,
  * }} Explorable
  */
 
@@ -101,7 +102,7 @@ export function start(explorable, kind, state) {
       heard[event] = (heard[event] ?? []).filter((one) => one !== listener);
     },
   };
-  const link = shared(place, kind, explorable.share ?? {}, model);
+  const link = shared(place, kind, explorable, model);
   play(explorable, model, (el) => {
     place.replaceChildren(...kept, el);
     if (link) el.append(link);

@@ -1,4 +1,4 @@
-import { h, onWidth, s } from "./elements.js";
+import { h, larger, onWidth, s } from "./elements.js";
 import { fixed } from "./numbers.js";
 
 /** @typedef {ReturnType<typeof plot>} Plot */
@@ -25,12 +25,14 @@ export function ticks(low, high, n = 6) {
  *   onresize?: () => void,
  * }} spec
  */
-export function plot({ label, height, xLabel, yLabel, onresize, pad = 44 }) {
+export function plot({ label, height, xLabel, yLabel, onresize, pad: space = 44 }) {
+  const zoom = larger();
+  const pad = space * zoom;
   const axes = s("g", { "aria-hidden": "true" });
   const data = s("g");
   const svg = s("svg", { role: "group", "aria-label": label, height, width: 320 }, axes, data);
   const el = h("div", { class: "d2lx-plot" }, svg);
-  const [right, top, bottom] = [12, 10, xLabel ? 38 : 22];
+  const [right, top, bottom] = [12, 10, (xLabel ? 38 : 22) * zoom];
   let width = 320;
   let [x, y, drawn] = [[0, 1], [0, 1], ""];
   const across = () => width - pad - right;
@@ -52,16 +54,23 @@ export function plot({ label, height, xLabel, yLabel, onresize, pad = 44 }) {
     const parts = [s("path", { class: "d2lx-axis", d: `M${pad} ${top}V${foot}H${end}` })];
     const decimals = (/** @type {number[]} */ list) =>
       Math.max(...list.map((t) => (String(t).split(".")[1] ?? "").length), 0);
-    const xs = ticks(x[0], x[1], width < 420 ? 4 : 8);
-    const ys = yLabel ? ticks(y[0], y[1], Math.max(2, Math.floor(height / 45))) : [];
+    const xs = ticks(x[0], x[1], width < 420 * zoom ? 4 : 8);
+    const ys = yLabel ? ticks(y[0], y[1], Math.max(2, Math.floor(height / 45 / zoom))) : [];
     for (const t of xs)
-      parts.push(text({ x: X(t), y: foot + 16, "text-anchor": "middle" }, fixed(t, decimals(xs))));
+      parts.push(
+        text({ x: X(t), y: foot + 16 * zoom, "text-anchor": "middle" }, fixed(t, decimals(xs))),
+      );
     for (const t of ys)
-      parts.push(text({ x: pad - 6, y: Y(t) + 4, "text-anchor": "end" }, fixed(t, decimals(ys))));
+      parts.push(
+        text({ x: pad - 6, y: Y(t) + 4 * zoom, "text-anchor": "end" }, fixed(t, decimals(ys))),
+      );
     const middle = (top + foot) / 2;
     if (xLabel)
       parts.push(text({ x: (pad + end) / 2, y: height - 5, "text-anchor": "middle" }, xLabel));
-    const turned = { transform: `translate(12 ${middle}) rotate(-90)`, "text-anchor": "middle" };
+    const turned = {
+      transform: `translate(${12 * zoom} ${middle}) rotate(-90)`,
+      "text-anchor": "middle",
+    };
     if (yLabel) parts.push(text(turned, yLabel));
     axes.replaceChildren(...parts);
   };

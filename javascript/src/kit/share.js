@@ -3,7 +3,7 @@
 // Several figures stand beside each other there; one that is as the page shows it has no place in
 // it, and an anchor of the page is never replaced unless the reader asks for a link.
 import { button } from "./controls.js";
-import { h } from "./elements.js";
+import { h, toolRow } from "./elements.js";
 
 const OURS = "#d2lx.";
 
@@ -33,28 +33,63 @@ function fits(value, now, check) {
   return value.every((item, i) => fits(item, now[i], check));
 }
 
+/** @typedef {import("./life.js").Model} Model */
+/** @typedef {Record<string, (value: any, get: (name: string) => any) => boolean>} Checks */
+
+/**
+ * What readers have made, and no link holds, stays in this window when the page is loaded again.
+ * @param {Checks} checks
+ */
+export const keeping = (checks) => (/** @type {string} */ key, /** @type {Model} */ model) => {
+  const names = Object.keys(checks);
+  try {
+    const found = JSON.parse(sessionStorage.getItem(key) ?? "{}");
+    for (const name of names)
+      if (checks[name](found[name], model.get)) model.set(name, found[name]);
+  } catch {
+    // No store, or whatever else somebody has put there.
+  }
+  const keep = () => {
+    try {
+      const now = Object.fromEntries(names.map((name) => [name, model.get(name)]));
+      sessionStorage.setItem(key, JSON.stringify(now));
+    } catch {
+      // No store.
+    }
+  };
+  for (const name of names) model.on(`change:${name}`, keep);
+};
+
 /**
  * Take what the address holds for this figure, and write there what the reader moves. Returns the
  * row with the button, or nothing where the address is not ours, as in JupyterLab.
  * @param {Element} place
  * @param {string} kind
- * @param {Record<string, (value: any, get: (name: string) => any) => boolean>} share
- * @param {import("./life.js").Model} model
+ * @param {{ share?: Checks, keep?: ReturnType<typeof keeping> }} explorable
+ * @param {Model} model
  */
-export function shared(place, kind, share, model) {
+export function shared(place, kind, { share = {}, keep }, model) {
   const names = Object.keys(share);
   if (!names.length || place.closest(".lm-Widget")) return null;
   const stem = kind.replace(/-\w*$/, "");
   const alike = [...document.querySelectorAll(`[data-d2lx^="${stem}-"]`)];
   const nth = alike.indexOf(place);
   const prefix = `d2lx.${stem}${nth ? `.${nth + 1}` : ""}.`;
+  keep?.(`${prefix}${kind} ${location.pathname}`, model);
   const start = Object.fromEntries(names.map((name) => [name, model.get(name)]));
   const isOurs = () => location.hash.startsWith(OURS);
   const inAddress = () => new URLSearchParams(isOurs() ? location.hash.slice(1) : "");
 
+  // What has been done while the address was an anchor of the page, and stands in none.
+  let unwritten = false;
   // An anchor of the page says nothing of figures; what a link leaves out is as the page has it.
   const take = () => {
+    if (location.hash && !isOurs()) return;
+    // Back at an address that this figure has seen: what was done since is newer.
+    if (unwritten && (!location.hash || history.state?.[prefix])) return write();
+    unwritten = false;
     if (!isOurs()) return;
+    seen(location.href);
     const all = inAddress();
     let moved = false;
     for (const name of names) {
@@ -84,18 +119,23 @@ export function shared(place, kind, share, model) {
     const hash = all.size ? `#${all}` : "";
     return location.href.split("#")[0] + hash;
   };
-  const write = () => {
+  const seen = (/** @type {string} */ url) => {
     try {
-      history.replaceState(history.state, "", address());
+      history.replaceState({ ...history.state, [prefix]: true }, "", url);
     } catch {
       // A page that is shown from nowhere has no address.
     }
+  };
+  const write = () => {
+    unwritten = false;
+    seen(address());
   };
   let timer = 0;
   const later = () => {
     clearTimeout(timer);
     timer = window.setTimeout(() => {
       if (!location.hash || isOurs()) write();
+      else unwritten = true;
     }, 300);
   };
   take();
@@ -113,5 +153,5 @@ export function shared(place, kind, share, model) {
     }
     setTimeout(() => said.replaceChildren(), 4000);
   });
-  return h("div", { class: "d2lx-tools" }, copy, said);
+  return toolRow(copy, said);
 }

@@ -3,16 +3,17 @@ import {
   announce,
   button,
   check,
-  choice,
   clip,
   columns,
   fixed,
+  formulaLine,
   h,
+  headLine,
   heatmap,
   predictFirst,
   reader,
   resetButton,
-  short,
+  toolRow,
   update,
 } from "../kit/index.js";
 import { compare, moved, permutation } from "./arithmetic.js";
@@ -49,20 +50,27 @@ export function orderView(model, redraw) {
 
   const pick = (/** @type {number} */ t) => update(model, { word: t });
   const row = tokenRow(names, move, pick);
-  const word = choice({ label: "Move", options: names, onchange: pick });
+  // Whoever cannot drag picks a word with a tap, and these move it.
   const steps = [-1, 1].map((by) =>
-    button(by < 0 ? "Left" : "Right", () => {
-      const t = model.get("word");
-      move(t, orderNow().indexOf(t) + by);
-    }),
+    h(
+      "button",
+      {
+        ...{ type: "button", "aria-label": `Move the picked word ${by < 0 ? "left" : "right"}` },
+        onclick() {
+          const t = model.get("word");
+          move(t, orderNow().indexOf(t) + by);
+        },
+      },
+      by < 0 ? "◀" : "▶",
+    ),
   );
   const positions = check({
     label: "Add positions: x + p(place)",
     onchange: (on) => update(model, { positions: on }),
   });
   const rows = outputRows(names, start.W_v.length, redraw);
-  const verdict = h("div", { class: "d2lx-head" });
-  const formula = h("p", { class: "d2lx-formula" });
+  const verdict = headLine();
+  const formula = formulaLine();
   const matrix = heatmap({
     ...{ label: "Self-attention weights in this order", rows: names, columns: names },
     ...{ rowTitle: "word", columnTitle: "looks at" },
@@ -77,21 +85,19 @@ export function orderView(model, redraw) {
   });
   for (const name of MOVED.slice(0, 2)) model.on(`change:${name}`, predict.refresh);
   const el = columns({
-    result: [h("div", { class: "d2lx-head" }, "Output rows of self-attention"), rows.el, verdict],
+    result: [headLine("Output rows of self-attention"), rows.el, verdict],
     controls: [
       row.el,
-      h("div", { class: "d2lx-tools" }, word.el, ...steps),
       positions.el,
-      h(
-        "div",
-        { class: "d2lx-tools" },
+      toolRow(
+        ...steps,
         button("Shuffle", () => update(model, { order: shuffled() })),
         button("First order", () => update(model, { order: start.tokens.map((_, t) => t) })),
-        resetButton(model, MOVED),
+        resetButton(model, MOVED, () => predict.stop()),
       ),
       predict.el,
     ],
-    more: [h("div", { class: "d2lx-head" }, "Who looks at whom"), matrix.el, formula],
+    more: [headLine("Who looks at whom"), matrix.el, formula],
   });
 
   function draw() {
@@ -100,7 +106,6 @@ export function orderView(model, redraw) {
     const { order, places, weights, first, now, changes } = found;
     const t = state.word;
     row.set(order, t, state.positions);
-    word.set(t);
     positions.set(state.positions);
     rows.set(found, t);
     const inOrder = order.map((one) => names[one]);
@@ -108,10 +113,9 @@ export function orderView(model, redraw) {
 
     const [least, most] = [Math.min(...changes), Math.max(...changes)];
     const how = state.positions ? "With positions" : "Without positions";
-    const rounding = most ? `${short(most)}, from adding in another order` : "0";
-    let told = `${how}: every row moved with its word, and none changed (at most ${rounding}).`;
+    let told = `${how}: every row moved with its word, and none changed.`;
     if (most >= SAME)
-      told = `${how}: another order is another input. Rows change by ${short(least)} to ${short(most)}.`;
+      told = `${how}: another order is another input. Rows change by ${fixed(least, 3)} to ${fixed(most, 3)}.`;
     if (order.every((one, place) => one === place))
       told = `${how}: this is the first order. Move a word.`;
     verdict.textContent = told;

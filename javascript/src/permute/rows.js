@@ -89,6 +89,7 @@ export function outputRows(names, size, onresize) {
       items[place].name.textContent = `${names[t]}: `;
       attr(items[place].data, { "data-name": `change-${t}` });
       show(items[place].data, changes[t], 6);
+      if (changes[t] < SAME) items[place].data.textContent = "same";
     });
   }
   return { el, set };

@@ -1,5 +1,5 @@
 // A row of words that change places: by arrow keys, by mouse and by touch.
-import { attr, clamp, h } from "../kit/index.js";
+import { attr, clamp, h, modified, toolRow } from "../kit/index.js";
 
 /**
  * { el, set(order, picked, positions) }. The picked word is the one stop of the row, a slider whose
@@ -23,12 +23,13 @@ export function tokenRow(names, onmove, onpick) {
           ...{ ArrowLeft: place - 1, ArrowDown: place - 1, Home: 0 },
           ...{ ArrowRight: place + 1, ArrowUp: place + 1, End: last },
         };
-        if (to[event.key] === undefined) return;
+        if (to[event.key] === undefined || modified(event)) return;
         event.preventDefault();
         event.stopPropagation();
         onmove(t, clamp(to[event.key], 0, last));
       },
       onpointerdown(/** @type {PointerEvent} */ event) {
+        if (event.button) return;
         token.setPointerCapture(event.pointerId);
         onpick(t);
         token.focus();
@@ -47,7 +48,7 @@ export function tokenRow(names, onmove, onpick) {
     });
     return token;
   });
-  const el = h("div", { class: "d2lx-tools" }, ...tokens);
+  const el = toolRow(...tokens);
   const set = (/** @type {number[]} */ next, /** @type {number} */ picked, positions = false) => {
     if (next.join() !== order.join()) {
       const all = next.map((t) => tokens[t]);

@@ -6,14 +6,18 @@ import {
   check,
   columns,
   fixed,
+  formulaLine,
   h,
+  noteLine,
   onWidth,
   pool,
   reader,
   readout,
+  readoutRow,
   resetButton,
   s,
   slider,
+  toolRow,
   update,
 } from "../kit/index.js";
 import { encoding, frequencies, product, turned } from "./arithmetic.js";
@@ -125,20 +129,18 @@ export function wavesView(model, redraw) {
     readout("p(0)·p(δ)", "there", 6),
     readout("turned hands − hands at i+δ", "apart", 6),
   ];
-  const [formula, turn] = [h("p", { class: "d2lx-formula" }), h("p", { class: "d2lx-formula" })];
+  const formula = formulaLine();
   const el = columns({
     result: [
       map.el,
       h("div", { class: "d2lx-clocks" }, ...hands.map(({ on }) => on.el)),
       curve.el,
-      h("div", { class: "d2lx-readouts" }, ...found.map((one) => one.el)),
+      readoutRow(...found.map((one) => one.el)),
     ],
     controls: [
       position.el,
       offset.el,
-      h(
-        "div",
-        { class: "d2lx-tools" },
+      toolRow(
         button("Fastest hand alone", () =>
           update(model, { frequencies: SPEEDS.map((_, j) => j === 0) }),
         ),
@@ -147,11 +149,8 @@ export function wavesView(model, redraw) {
     ],
     more: [
       formula,
-      turn,
-      h(
-        "p",
-        { class: "d2lx-note" },
-        "Map: blue 1, white 0, orange −1. Hands: blue, long at i; orange, short at i+δ; below, how many places a turn takes. Curve: blue from i, orange from 0.",
+      noteLine(
+        "Map: blue 1, white 0, orange −1. Hands: blue, long at i; orange, short at i+δ; below: places a turn takes. Curve: blue from i, orange from 0.",
       ),
     ],
   });
@@ -208,8 +207,6 @@ export function wavesView(model, redraw) {
     const parts = SPEEDS.filter((_, j) => on[j]).map((speed) => fixed(Math.cos(speed * by)));
     const sum = parts.join(" + ").replaceAll("+ −", "− ");
     formula.textContent = `p(${i})·p(${i + by}) = Σ cos(ωδ) = ${sum || "0"} = ${fixed(mine[by], 3)}: no i in it.`;
-    const pair = (/** @type {number[]} */ x) => `(${fixed(x[0])}, ${fixed(x[1])})`;
-    turn.textContent = `Fastest hand: (sin i, cos i) = ${pair(p)}, turned by δ = ${by}: ${pair(there)}. At ${i + by}: ${pair(q)}.`;
     announce(
       el,
       `p(${i})·p(${i + by}) = ${fixed(mine[by], 3)}; p(0)·p(${by}) = ${fixed(first[by], 3)}`,

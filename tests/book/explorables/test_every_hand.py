@@ -135,10 +135,11 @@ def test_a_figure_that_hides_its_answer_tells_it_to_nobody(visit):
 def test_bars_are_seen(visit, look):
     page = visit(CueMixer(strength=2).to_html())
     page.emulate_media(**look)
-    for kind in (".d2lx-fill", ".d2lx-by-query", ".d2lx-by-salience"):
-        fill = page.locator(f".d2lx-mix {kind}").nth(2 if "salience" in kind else 0)
+    for kind in (".d2lx-shares div", ".d2lx-by-query", ".d2lx-by-salience"):
+        fill = page.locator(f".d2lx {kind}:not(i)").nth(2 if "salience" in kind else 0)
         colours = fill.evaluate(
-            "e => [e, e.parentElement].map((x) => getComputedStyle(x).backgroundColor)"
+            """e => [e, e.closest('.d2lx-track') ?? e.closest('.d2lx')].map(
+                (x) => getComputedStyle(x).backgroundColor)"""
         )
         assert contrast(page, *colours) >= 3, (kind, colours)
         # Browsers print no backgrounds unless told.
@@ -215,7 +216,7 @@ def test_targets_are_large_enough_for_a_finger(visit):
 
 
 # What a control moves first.
-RESULTS = ".d2lx-result, .d2lx-mix > div > .d2lx-weight, .d2lx-forge > div > div > .d2lx-stage"
+RESULTS = ".d2lx-result, .d2lx-shares, .d2lx-mix .d2lx-track, .d2lx-forge > div > div > .d2lx-stage"
 
 
 def test_on_a_phone_a_control_stands_beside_what_it_moves(visit):
@@ -300,6 +301,7 @@ def test_a_live_figure_follows_when_python_replaces_what_it_is_made_of(visit):
     frame(page)
     assert page.locator(".d2lx-mix .d2lx-name").all_inner_texts() == ["tea", "pen"]
     assert shown(page, "pooled") == pytest.approx(15)
+    page.get_by_text("Change what stands out").click()
     page.get_by_role("slider", name="Salience of pen").press("Home")
     frame(page)
     assert page.evaluate("sent.salience") == [0, 0]
@@ -484,3 +486,95 @@ def test_an_address_that_does_not_fit_changes_nothing(visit):
     page.wait_for_timeout(50)
     frame(page)
     assert page.locator(".d2lx > .d2lx").inner_text() != before
+
+
+# --- text as readers have set it -----------------------------------------------------------------
+
+# How high each piece of text is drawn, by what it says.
+HEIGHTS = """() => {
+  const found = {};
+  const walk = document.createTreeWalker(document.querySelector('.d2lx'), NodeFilter.SHOW_TEXT);
+  for (let node; (node = walk.nextNode()); ) {
+    const parent = node.parentElement;
+    if (!node.data.trim() || parent.closest('style, option, .d2lx-quiet')) continue;
+    const { fontSize } = getComputedStyle(parent);
+    const svg = parent.closest('svg');
+    const scale = svg?.viewBox.baseVal?.width
+      ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+    found[parent.className.baseVal ?? parent.className + parent.tagName] =
+      parseFloat(fontSize) * scale;
+  }
+  return found;
+}"""
+OVER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def test_text_follows_the_readers_font_size(visit, example):
+    page = visit(example().to_html())
+    before = page.evaluate(HEIGHTS)
+    assert min(before.values()) >= 12
+    page = visit(f"<style>html {{ font-size: 200% }}</style>{example().to_html()}")
+    after = page.evaluate(HEIGHTS)
+    # Twice as large, or what twice the smallest would be: a drawing has no more than its column.
+    small = {
+        name: (x, after[name])
+        for name, x in before.items()
+        if after.get(name, 24) < min(1.9 * x, 24)
+    }
+    assert small == {}
+    assert page.evaluate(OVER) <= 0
+
+
+# What the guidelines for accessible content ask pages to bear (1.4.12).
+SPACED = """<style>* { letter-spacing: 0.12em !important; word-spacing: 0.16em !important;
+  line-height: 1.5 !important } p { margin-bottom: 2em !important }</style>"""
+
+
+@pytest.mark.parametrize("spacing", ["", SPACED], ids=["plain", "spaced"])
+def test_on_the_narrowest_phone_nothing_is_cut(visit, example, spacing):
+    page = visit(f"{spacing}{example().to_html()}", width=320)
+    cut = """() => [...document.querySelectorAll('.d2lx *')].filter((e) => {
+      if (!e.checkVisibility() || e.closest('svg, .d2lx-stage, .d2lx-quiet, select')) return false;
+      const { left, right } = e.getBoundingClientRect();
+      const frame = e.closest('[data-d2lx]').getBoundingClientRect();
+      const hides = e.textContent && getComputedStyle(e).overflowX !== 'visible'
+        && e.scrollWidth > e.clientWidth + 1;
+      return right > frame.right + 1 || left < frame.left - 1 || hides;
+    }).map((e) => `${e.tagName}.${e.className}: ${e.textContent.slice(0, 40)}`)"""
+    assert page.evaluate(cut) == []
+    assert page.evaluate(OVER) <= 0
+
+
+def test_forced_colours_show_which_picture_is_there(visit):
+    page = visit(EXAMPLES["Storyboard"]().to_html())
+    page.emulate_media(forced_colors="active")
+    look = """e => { const s = getComputedStyle(e);
+      return [s.fontWeight, s.outlineStyle, s.borderTopWidth, s.textDecorationLine].join(); }"""
+    looks = [one.evaluate(look) for one in page.locator(".d2lx-film button").all()]
+    now = page.locator(".d2lx-film .d2lx-now").evaluate(look)
+    assert looks.count(now) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "pressed"),
+    [("TransformerXray", "[aria-pressed='true']"), ("HeadAblation", "[data-shown]")],
+)
+def test_what_is_chosen_is_not_what_has_the_focus(visit, name, pressed):
+    page = visit(EXAMPLES[name]().to_html())
+    chosen = page.locator(pressed).first
+    assert chosen.evaluate("e => getComputedStyle(e).outlineStyle") == "none"
+    assert chosen.evaluate("e => parseFloat(getComputedStyle(e).borderTopWidth)") >= 3
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_paper_is_white_and_cuts_no_figure(visit, example, theme):
+    page = visit(example().to_html(), theme=theme)
+    page.emulate_media(media="print")
+    figure = page.locator(".d2lx").first
+    style = lambda what: figure.evaluate(f"e => getComputedStyle(e).{what}")  # noqa: E731
+    assert style("backgroundColor") == "rgb(255, 255, 255)"
+    assert contrast(page, style("color"), "#fff") >= 7
+    assert style("breakInside") == "avoid"
+    for name in ("blue", "orange", "green", "line", "muted"):
+        colour = figure.evaluate(f"e => getComputedStyle(e).getPropertyValue('--d2lx-{name}')")
+        assert contrast(page, colour, "#fff") >= 4.5, name

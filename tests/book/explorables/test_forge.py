@@ -321,7 +321,7 @@ def test_an_auditor_by_keyboard_alone(visit):
     assert f"{count} of {count} audited, {right} as the evidence has it." in tally
     assert "Final tally" in tally
     assert page.locator("[data-name='audit-tally'] tbody tr").count() == count
-    page.get_by_role("button", name="Reset").locator("visible=true").press("Enter")
+    page.get_by_role("button", name="Start again").press("Enter")
     frame(page)
     assert text(page, "audit-verdict") == ""
 

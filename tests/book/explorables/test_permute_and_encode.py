@@ -274,12 +274,12 @@ def test_a_word_moves_by_keys_and_keeps_the_focus(visit):
     frame(page)
     assert tokens(page) == ["cow", "the₁", "happy", "dog", "saw", "the₅"]
     assert page.locator("[role=slider][tabindex='0']:visible").count() == 1
-    page.get_by_label("Move").select_option("dog")
-    page.get_by_role("button", name="Right").click()
+    page.locator(".d2lx-token", has_text="dog").click()
+    page.get_by_role("button", name="Move the picked word right").click()
     frame(page)
     assert tokens(page) == ["cow", "the₁", "happy", "saw", "dog", "the₅"]
-    page.get_by_role("button", name="Left").click()
-    page.get_by_role("button", name="Left").click()
+    page.get_by_role("button", name="Move the picked word left").click()
+    page.get_by_role("button", name="Move the picked word left").click()
     frame(page)
     assert tokens(page) == ["cow", "the₁", "dog", "happy", "saw", "the₅"]
 
