@@ -8,18 +8,24 @@ import {
   dot,
   entropy,
   fixed,
+  formulaLine,
   h,
+  headLine,
   heatmap,
+  larger,
+  onWidth,
   plot,
   pool,
   predictFirst,
   presets,
   reader,
   readout,
+  readoutRow,
   resetButton,
   show,
   slider,
   softmax,
+  toolRow,
   update,
   within,
 } from "./kit/index.js";
@@ -51,16 +57,30 @@ function render({ model, el }) {
     onchange: (index) => update(model, { ask: index }),
   });
 
-  // One row a thing: its score, split into what the query and what the thing adds, its weight, and
-  // the control of its salience right there.
+  // What a look has to give is one strip, always as long: who gets more leaves less to the others.
+  const strip = h("div", { class: "d2lx-shares", "aria-hidden": "true" });
+  const shares = items.map((item) => {
+    const name = h("bdi", {}, clip(item, 24));
+    const [number, el] = [h("span"), h("div")];
+    el.append(name, number);
+    strip.append(el);
+    return { el, name, number, long: Math.max(4, clip(item, 24).length) };
+  });
+  let long = 320;
+  onWidth(strip, (now) => {
+    long = now / larger();
+    live?.redraw();
+  });
+
+  // One row a thing: its score, split into what the query and what the thing adds, and its weight.
   const widest = Math.max(LOUDEST * Math.max(0, ...start.matches.flat()) + BRIGHTEST, BRIGHTEST);
   const rows = items.map((item, i) => {
     const bar = (kind) => h("span", { class: kind });
-    const [query, salience, fill] = ["d2lx-by-query", "d2lx-by-salience", "d2lx-fill"].map(bar);
+    const [query, salience] = ["d2lx-by-query", "d2lx-by-salience"].map(bar);
     const match = h("span", {});
     const data = h("data", { "data-name": `bar-${i}` });
     const stands = slider({
-      ...{ label: "salience", min: 0, max: BRIGHTEST, step: 0.1, value: start.salience[i] },
+      ...{ label: clip(item, 24), min: 0, max: BRIGHTEST, step: 0.1, value: start.salience[i] },
       text: (x) => fixed(x, 1),
       oninput: (x) =>
         update(model, { salience: model.get("salience").map((old, j) => (j === i ? x : old)) }),
@@ -69,22 +89,26 @@ function render({ model, el }) {
     const name = h("span", { class: "d2lx-name", dir: "auto", title: clip(item, 200) });
     name.append(clip(item, 24));
     const score = h("span", { class: "d2lx-track" }, query, salience);
-    const weight = h("span", { class: "d2lx-track d2lx-weight" }, fill);
     const thing = h("div", { class: "d2lx-thing" }, h("bdi", {}, name), match);
     return {
-      ...{ match, stands, weight, fill, query, salience, data },
-      el: h("div", { role: "listitem" }, thing, score, weight, data, stands.el),
+      ...{ match, stands, query, salience, data },
+      el: h("div", { role: "listitem" }, thing, score, data),
     };
   });
   const mix = h("div", { class: "d2lx-mix", role: "list", "aria-label": "Scores and weights" });
   mix.append(...rows.map((row) => row.el));
   const swatch = (kind, text) => h("span", {}, h("i", { class: kind }), text);
-  const key = h(
-    "div",
-    { class: "d2lx-readouts d2lx-key" },
+  const key = readoutRow(
+    h("b", {}, "Scores:"),
     swatch("d2lx-by-query", "strength × match q·k"),
-    swatch("d2lx-by-salience", "+ salience = score"),
-    swatch("d2lx-fill", "weight α = softmax of the scores"),
+    swatch("d2lx-by-salience", "+ salience"),
+    h("span", {}, "and the weight α that softmax makes of each"),
+  );
+  const edit = h(
+    "details",
+    {},
+    h("summary", {}, "Change what stands out by itself (salience)"),
+    ...rows.map((row) => row.stands.el),
   );
 
   const matrix = heatmap({
@@ -93,7 +117,7 @@ function render({ model, el }) {
   });
   const pooled = readout("Pooled value Σ α v", "pooled");
   const spread = readout("Entropy (nats)", "entropy");
-  const formula = h("p", { class: "d2lx-formula" });
+  const formula = formulaLine();
   const line = plot({
     ...{
       label: "The values and where the pooled value falls",
@@ -108,13 +132,8 @@ function render({ model, el }) {
     stroke: "var(--d2lx-line)",
   });
   const arrow = pool(line.data, "path", { stroke: "var(--d2lx-ink)", "stroke-width": 3 });
-  const results = h("div", { class: "d2lx-readouts" }, pooled.el, spread.el);
-  const below = h(
-    "div",
-    {},
-    h("div", { class: "d2lx-head" }, "All questions at this strength"),
-    matrix.el,
-  );
+  const results = readoutRow(pooled.el, spread.el);
+  const below = h("div", {}, headLine("All questions at this strength"), matrix.el);
   const span = [Math.min(...values), Math.max(...values)];
   if (span[0] === span[1]) span[1] = span[0] + 1;
 
@@ -126,21 +145,22 @@ function render({ model, el }) {
     label: "Your guess: its weight α",
     ...{ min: 0, max: 1, step: 0.01 },
     answer: () => weightsFor(read(), model.get("ask"))[eye],
-    covered: [results, formula, below, line.el, ...rows.flatMap((row) => [row.weight, row.data])],
+    covered: [results, formula, below, line.el, strip, ...rows.map((row) => row.data)],
     onchange: () => live.redraw(),
   });
   const none = items.map(() => 0);
-  const tools = h(
-    "div",
-    { class: "d2lx-tools" },
+  const tools = toolRow(
     ...presets(model, [
       ["No cues", { strength: 0, salience: none }],
       ["Salience only", { strength: 0, salience }],
       ["Query speaks", { strength: 6, salience }],
     ]),
-    resetButton(model, moved),
+    resetButton(model, moved, predict.stop),
   );
-  el.append(ask.el, strength.el, mix, key, tools, predict.el, results, formula, line.el, below);
+  el.append(
+    ...[ask.el, strip, strength.el, tools, results, line.el, predict.el],
+    ...[key, mix, edit, formula, below],
+  );
 
   function draw() {
     const state = read();
@@ -155,7 +175,12 @@ function render({ model, el }) {
       const [query, salience] = parts[i].map((part) => (100 * Math.max(0, part)) / widest);
       row.query.style.width = `${query}%`;
       row.salience.style.width = `${salience}%`;
-      row.fill.style.width = `${100 * weights[i]}%`;
+      const { el: share, name, number, long: letters } = shares[i];
+      share.style.width = `${100 * weights[i]}%`;
+      // What has no room in its share is told below.
+      const room = weights[i] * long - 8;
+      name.hidden = room < 7.5 * letters;
+      number.textContent = room < 30 ? "" : fixed(weights[i]);
       show(row.data, weights[i], 3);
     });
     pooled.set(mean);
