@@ -10,6 +10,7 @@ import {
   draggable,
   entropy,
   fixed,
+  formulaLine,
   h,
   heatmap,
   kernelPrediction,
@@ -17,18 +18,22 @@ import {
   kernelWeights,
   leaveOneOutError,
   linspace,
+  modified,
+  noteLine,
   oneOf,
   plot,
   pool,
   predictFirst,
   reader,
   readout,
+  readoutRow,
   resetButton,
   s,
   short,
   slider,
   softmax,
   sum,
+  toolRow,
   update,
   within,
 } from "./kit/index.js";
@@ -128,7 +133,16 @@ function render({ model, el }) {
   const dropped = s("path", { stroke: "var(--d2lx-orange)", "stroke-dasharray": "4 3" });
   const answer = s("circle", { r: 6, fill: "var(--d2lx-orange)" });
   const guessed = s("path", { stroke: "var(--d2lx-green)", "stroke-width": 3 });
-  const hidden = s("g", {}, curve, dropped, answer);
+  const bell = s("path", {
+    fill: "var(--d2lx-weight)",
+    "fill-opacity": 0.22,
+    stroke: "var(--d2lx-weight)",
+  });
+  const stems = s("g");
+  const stem = pool(stems, "path", { stroke: "var(--d2lx-weight)", "stroke-width": 3 });
+  const span = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5, fill: "none" });
+  const spanName = s("text", { class: "d2lx-tick", "text-anchor": "middle" }, "h");
+  const hidden = s("g", {}, stems, curve, dropped, answer);
   const pointGroup = s("g");
   const triangle = s("path", { d: "M0-12l9 16h-18z", fill: "var(--d2lx-orange)" });
   const moveQuery = draggable(chart, triangle, {
@@ -136,7 +150,7 @@ function render({ model, el }) {
     step: () => [step[0], 0],
     onmove: (x) => update(model, { query: clamp(x, ...xLimits) }),
   });
-  chart.data.append(hidden, guessed, pointGroup, moveQuery.el);
+  chart.data.append(bell, span, spanName, hidden, guessed, pointGroup, moveQuery.el);
 
   // Points are one tab stop: Page Up and Page Down go to the next.
   const points = [];
@@ -163,7 +177,7 @@ function render({ model, el }) {
       });
       mover.el.addEventListener("keydown", (event) => {
         const to = { PageDown: i + 1, PageUp: i - 1 }[event.key];
-        if (to === undefined) return;
+        if (to === undefined || modified(event)) return;
         event.preventDefault();
         points[clamp(to, 0, points.length - 1)].mover.el.focus();
       });
@@ -174,8 +188,6 @@ function render({ model, el }) {
     points.forEach(({ mover }, j) => attr(mover.el, { tabindex: j === current ? 0 : -1 }));
   }
 
-  const stems = plot({ label: "Weights of the points", height: 96, yLabel: "weight α", onresize });
-  const stem = pool(stems.data, "path", { stroke: "var(--d2lx-blue)", "stroke-width": 4 });
   const strip = heatmap({
     label: "Weights as one row of attention",
     rows: [""],
@@ -185,12 +197,15 @@ function render({ model, el }) {
     cellHeight: 24,
     labels: false,
   });
-  const shown = [
-    readout("Prediction f(x)", "prediction"),
-    readout("Entropy (nats)", "entropy"),
-    readout("Leave-one-out error", "loo"),
-  ];
-  const formula = h("p", { class: "d2lx-formula" });
+  const shown = [readout("Prediction f(x)", "prediction"), readout("Entropy (nats)", "entropy")];
+  const loo = readout("Leave-one-out error", "loo");
+  const unseen = h(
+    "details",
+    { ontoggle: onresize },
+    h("summary", {}, "How far off is it where it has not seen the point?"),
+    loo.el,
+  );
+  const formula = formulaLine();
   const plane = plot({
     label: "Keys and query in the plane",
     height: 230,
@@ -214,8 +229,8 @@ function render({ model, el }) {
 
   const predicted = (state) =>
     kernelPrediction(state.query, state.xs, state.ys, state.bandwidth, state.kernel);
-  const numbers = h("div", { class: "d2lx-readouts" }, ...shown.map((one) => one.el));
-  const results = h("div", {}, stems.el, strip.el, formula);
+  const numbers = readoutRow(...shown.map((one) => one.el));
+  const results = h("div", {}, strip.el, formula, unseen);
   const predict = predictFirst({
     question:
       "From the points, the bandwidth and the kernel: which value will be predicted at the query?",
@@ -227,23 +242,25 @@ function render({ model, el }) {
     covered: [hidden, numbers, results],
     onchange: () => live.redraw(),
   });
-  const hint = h(
-    "p",
-    { class: "d2lx-note" },
+  const hint = noteLine(
     "Drag the points and the query, or use the arrow keys (Page Up, Page Down: another point).",
   );
-  const words = h("p", { class: "d2lx-formula" });
-  const key = h(
-    "p",
-    { class: "d2lx-note" },
+  const words = formulaLine();
+  const key = noteLine(
     "Blue: keys, and the Gaussian of their distance. Orange: the query, and softmax(q·k/h²).",
   );
   const regression = [h("div", {}, chart.el, numbers), h("div", {}, hint, results)];
-  const norms = [
-    h("div", {}, plane.el, h("div", { class: "d2lx-readouts" }, gap.el)),
-    h("div", {}, key, pairs.el, words),
-  ];
-  const tools = h("div", { class: "d2lx-tools" }, resetButton(model, names));
+  const norms = [h("div", {}, plane.el, readoutRow(gap.el)), h("div", {}, key, pairs.el, words)];
+  // Axes that had to grow, as for a link, are laid anew.
+  const again = () => {
+    predict.stop();
+    [xLimits, yLimits] = [
+      [1, 0],
+      [1, 0],
+    ];
+  };
+  const moved = names.filter((name) => name !== "view");
+  const tools = toolRow(resetButton(model, moved, again));
   el.append(
     view.el,
     columns({
@@ -279,16 +296,40 @@ function render({ model, el }) {
     const guess = predict.guess();
     guessed.setAttribute("d", guess === null ? "" : `M${at - 12} ${chart.Y(guess)}h24`);
 
-    const most = Math.max(...weights);
-    stems.limits(xLimits, [0, most > 0.5 ? 1 : Math.max(0.1, 2 * most)]);
+    // The kernel stands at the query, as wide as the bandwidth; a point has a say as far as it
+    // reaches above it. Its height tells nothing, so that it always has the same.
+    const { query: q, bandwidth: width } = state;
+    const high = 0.45 * (yLimits[1] - yLimits[0]);
+    const up = (x) =>
+      yLimits[0] + (high * kernels[state.kernel]((x - q) / width)) / kernels[state.kernel](0);
+    // Closely where it is steep, and at its corners.
+    const reach = linspace(-4, 4, 161)
+      .flatMap((u) => [u - 1e-9, u + 1e-9])
+      .map((u) => q + u * width);
+    const seen = [xLimits[0], ...reach.filter(inside(xLimits)), xLimits[1]];
+    chart.path(bell, [
+      [xLimits[0], yLimits[0]],
+      ...seen.map((x) => [x, up(x)]),
+      [xLimits[1], yLimits[0]],
+    ]);
+    attr(bell, { "data-query": q, "data-bandwidth": width });
     stem(xs.length).forEach((line, i) =>
-      line.setAttribute("d", `M${stems.X(xs[i])} ${stems.Y(0)}V${stems.Y(weights[i])}`),
+      line.setAttribute("d", `M${chart.X(xs[i])} ${foot}V${chart.Y(up(xs[i]))}`),
     );
+    const [end, over] = [clamp(q + width, ...xLimits), chart.Y(yLimits[0] + 1.12 * high)];
+    span.setAttribute(
+      "d",
+      `M${at} ${over - 4}v8m0-4H${chart.X(end)}${end < q + width ? "" : "m0-4v8"}`,
+    );
+    attr(spanName, { x: (at + chart.X(end)) / 2, y: over - 5 });
+
     const order = xs.map((_, i) => i).sort((a, b) => xs[a] - xs[b]);
     strip.set([order.map((i) => weights[i])], { columns: order.map((i) => fixed(xs[i])) });
     shown[0].set(prediction);
     shown[1].set(entropy(weights));
-    shown[2].set(xs.length > 1 ? leaveOneOutError(xs, ys, state.bandwidth, state.kernel) : NaN);
+    // Each point from all others takes longer than all the rest.
+    if (unseen.open)
+      loo.set(xs.length > 1 ? leaveOneOutError(xs, ys, state.bandwidth, state.kernel) : NaN);
 
     const heights = xs.map((x) => kernels[state.kernel]((state.query - x) / state.bandwidth));
     const fraction = `${short(dot(heights, ys))} / ${short(sum(heights))} = ${fixed(prediction, 3)}`;

@@ -199,6 +199,8 @@ def test_two_on_a_page_do_not_disturb_each_other(visit, example):
     sliders = page.locator(".d2lx > .d2lx").nth(1).locator("input:visible").all()
     for slider in sliders:
         slider.press(" " if slider.get_attribute("type") == "checkbox" else "End")
+    for onward in page.get_by_role("button", name="Next").all()[1:]:
+        onward.press("Enter")
     frame(page)
     after = [one.inner_text() for one in page.locator(".d2lx > .d2lx").all()]
     assert after[0] == texts[0]
@@ -252,6 +254,8 @@ def test_bench_shows_pytorchs_numbers(visit, points, query, bandwidth, kernel):
     close = lambda x: pytest.approx(x.item(), rel=1e-6, abs=1e-6, nan_ok=True)  # noqa: E731
     assert shown(page, "prediction") == close(prediction)
     assert shown(page, "entropy") == close(attention_entropy(weights)[0])
+    page.get_by_text("where it has not seen").click()
+    frame(page)
     assert shown(page, "loo") == close(leave_one_out_error(keys, values, bandwidth, function))
     cells = page.locator("rect[data-value]").evaluate_all("es => es.map(e => +e.dataset.value)")
     order = sorted(range(len(keys)), key=lambda i: points[i][0])
@@ -262,6 +266,48 @@ def test_bench_shows_pytorchs_numbers(visit, points, query, bandwidth, kernel):
         assert float(printed) == pytest.approx(prediction.item(), abs=5.1e-4)
     else:
         assert printed == "none"
+
+
+@pytest.mark.parametrize("kernel", sorted(KERNELS))
+def test_the_bell_is_the_kernel_as_wide_as_the_bandwidth(visit, kernel):
+    xs, query, bandwidth = [0, 0.5, 1.2, 2, 3, 5], 1.4, 0.8
+    figure = NadarayaWatsonBench(xs, range(6), query=query, bandwidth=bandwidth, kernel=kernel)
+    page = visit(figure.to_html())
+    chart = page.locator(".d2lx-plot").first
+    function = KERNELS[kernel]
+    wanted = function((query - torch.tensor(xs, dtype=torch.float64)) / bandwidth)
+    # A stroke at each point, from the axis up to the bell: the numerators of the weights.
+    paths = chart.locator("path[stroke-width='3'][stroke*=weight]")
+    lines = [
+        [float(x) for x in re.findall(r"[\d.]+", one.get_attribute("d"))] for one in paths.all()
+    ]
+    heights = torch.tensor([foot - head for _, foot, head in lines], dtype=torch.float64)
+    torch.testing.assert_close(heights / heights.max(), wanted / wanted.max(), rtol=0, atol=1e-6)
+    # What is called h on the drawing is as long as the bandwidth on the axis.
+    h = chart.get_by_text("h", exact=True)
+    ends = h.evaluate(
+        "e => [...e.previousElementSibling.getAttribute('d').matchAll(/[MH]([\\d.]+)/g)].map("
+        "(m) => Number(m[1]))"
+    )
+    per_unit = (lines[-1][0] - lines[0][0]) / 5
+    assert (ends[1] - ends[0]) / per_unit == pytest.approx(bandwidth, abs=1e-6)
+
+
+@few
+@given(st.floats(0, 8), st.lists(st.floats(0, 4), min_size=5, max_size=5))
+def test_the_strip_is_cut_into_the_weights(visit, strength, salience):
+    mixer = CueMixer(strength=strength, salience=salience, ask=1)
+    page = visit(mixer.to_html(), again=True)
+    matches = torch.tensor(mixer.matches, dtype=torch.float64)[:, 1]
+    wanted = torch.softmax(strength * matches + torch.tensor(salience).double(), 0)
+    shares = page.locator(".d2lx-shares > div")
+    widths = shares.evaluate_all("es => es.map((e) => parseFloat(e.style.width))")
+    assert widths == pytest.approx([100 * weight for weight in wanted.tolist()], abs=1e-3)
+    # It stands right over the slider, and is always as long.
+    strip = page.locator(".d2lx-shares").bounding_box()
+    slider = page.get_by_role("slider", name="How strongly").bounding_box()
+    assert 0 <= slider["y"] - strip["y"] - strip["height"] < 40
+    assert strip["width"] == pytest.approx(slider["width"], abs=2)
 
 
 def test_bench_of_points_in_one_place(visit):
