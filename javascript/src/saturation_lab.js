@@ -11,21 +11,26 @@ import {
   draggable,
   entropy,
   fixed,
+  formulaLine,
   h,
-  heatmap,
+  headLine,
   linspace,
+  noteLine,
   oneOf,
   plot,
   pool,
   predictFirst,
   reader,
   readout,
+  readoutRow,
   reds,
   redsRgb,
   resetButton,
   s,
+  show,
   slider,
   softmax,
+  toolRow,
   update,
   variance,
   whole,
@@ -33,6 +38,8 @@ import {
 } from "./kit/index.js";
 
 const [KEYS, PAIRS, MOST, REACH] = [16, 256, 512, 2.5];
+// A fifth of the most that a Jacobian of a softmax can be, with two equal weights.
+const FROZEN = 0.1;
 const SCORES = ["dot", "scaled dot", "additive", "gaussian"];
 const FORMULAS = ["q·k", "q·k / √2", "w·tanh(W_q q + W_k k)", "−‖q − k‖² / 2"];
 
@@ -135,6 +142,45 @@ function render({ model, el }) {
       scoresNow(state).row,
       numbers.map((_, i) => i < state.valid_length),
     );
+  // The same keys twice, with and without the root: on the way to a large d one lane freezes.
+  const lanes = [false, true].map((divided) => {
+    const size = h("data", { "data-name": `lane-jacobian-${divided}` });
+    const [state, bars] = [h("span"), plot({ label: "Weights", height: 104, pad: 6, onresize })];
+    attr(bars.svg, { role: "presentation", "aria-hidden": "true" });
+    const el = h(
+      "div",
+      { class: "d2lx-lane", "data-scaled": String(divided) },
+      headLine(divided ? "softmax(q·k / √d)" : "softmax(q·k)"),
+      bars.el,
+      h("p", {}, "gradients ", size, " ", state),
+    );
+    const each = pool(bars.data, "rect", { fill: "var(--d2lx-weight)" });
+    const set = (
+      /** @type {number[]} */ weights,
+      /** @type {number} */ valid,
+      /** @type {number} */ top,
+    ) => {
+      bars.limits([0.5, KEYS + 0.5], [0, top]);
+      const wide = bars.X(1) - bars.X(0);
+      each(KEYS).forEach((bar, i) => {
+        const masked = i >= valid;
+        // What may not be looked at has a line below the axis, and no bar.
+        attr(bar, {
+          x: bars.X(i + 1) - wide * 0.35,
+          width: wide * 0.7,
+          y: masked ? bars.Y(0) + 4 : bars.Y(weights[i]),
+          height: masked ? 2 : bars.Y(0) - bars.Y(weights[i]),
+          fill: `var(--d2lx-${masked ? "muted" : "weight"})`,
+          "data-value": masked ? "masked" : weights[i],
+        });
+      });
+      const found = jacobianSize(weights);
+      show(size, found, 4);
+      state.textContent = found < FROZEN ? "frozen" : "";
+      el.toggleAttribute("data-frozen", found < FROZEN);
+    };
+    return { el, set };
+  });
 
   const view = choice({
     label: "View",
@@ -152,7 +198,10 @@ function render({ model, el }) {
     text: inWhole,
     oninput: (x) => update(model, { width: Math.round(x) }),
   });
-  const scaled = check({ label: "Divide by √d", onchange: change("scaled") });
+  const scaled = check({
+    label: "Divide by √d (for the scores below)",
+    onchange: change("scaled"),
+  });
   const temperature = slider({
     label: "Temperature",
     min: 0.125,
@@ -198,53 +247,30 @@ function render({ model, el }) {
   const rug = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5 });
   chart.data.append(shares, theory, rug);
   const found = [readout("Variance measured", "variance"), readout("in theory", "theory")];
-  const stems = plot({
-    label: "Attention weights of the 16 keys",
-    height: 110,
-    yLabel: "weight α",
-    onresize,
-    pad: 52,
-  });
-  const stem = pool(stems.data, "rect", { fill: "var(--d2lx-blue)" });
-  const strip = heatmap({
-    label: "Weights as one row of attention",
-    rows: ["q"],
-    columns: numbers,
-    rowTitle: "query",
-    columnTitle: "key",
-    cellHeight: 26,
-    labels: false,
-    digits: 3,
-  });
   const shown = [
     readout("Size of the Jacobian ‖J‖", "jacobian", 4),
     readout("Entropy (nats)", "entropy"),
     readout("Largest weight", "largest"),
   ];
-  const formula = h("p", { class: "d2lx-formula" });
-  const sizes = h("p", { class: "d2lx-formula" });
-  const line = (...children) =>
-    h("div", { class: "d2lx-readouts" }, ...children.map((one) => one.el));
+  const formula = formulaLine();
+  const line = (...children) => readoutRow(...children.map((one) => one.el));
   const results = h(
     "div",
     {},
-    h("div", { class: "d2lx-head" }, "Scores of 256 random pairs"),
-    chart.el,
-    line(...found),
-    h("div", { class: "d2lx-head" }, "Softmax of one query over 16 keys"),
-    stems.el,
+    headLine("One query looks at 16 keys of d random numbers each"),
+    h("div", { class: "d2lx-lanes" }, ...lanes.map((lane) => lane.el)),
   );
   const rest = h(
     "div",
     {},
-    h("div", { style: "padding:0 12px 0 52px" }, strip.el),
+    headLine("Scores of 256 random pairs"),
+    scaled.el,
+    chart.el,
+    line(...found),
     line(...shown),
     formula,
-    sizes,
-    h(
-      "p",
-      { class: "d2lx-note" },
-      "Dashed: a normal curve of the variance in theory. Strokes on top: the 16 scores of the query below it.",
+    noteLine(
+      "Gradients: the size ‖J‖ of softmax's Jacobian, which all of them pass; under 0.1 we call it frozen. Dashed: a normal curve of the variance in theory. Strokes on top: the 16 scores.",
     ),
   );
   const predict = predictFirst({
@@ -291,7 +317,7 @@ function render({ model, el }) {
   });
   const legend = h("div", { class: "d2lx-choice" }, "score", ends[0], scale, ends[1]);
   const here = readout("Score of the key", "score");
-  const said = h("p", { class: "d2lx-formula" });
+  const said = formulaLine();
   const field = h(
     "div",
     { style: "max-width:372px" },
@@ -299,9 +325,7 @@ function render({ model, el }) {
     legend,
     line(here),
     said,
-    h(
-      "p",
-      { class: "d2lx-note" },
+    noteLine(
       "Star: the query. Dot: a key. Drag them, or use the arrow keys. From line to line the score changes by 1.",
     ),
   );
@@ -311,12 +335,13 @@ function render({ model, el }) {
       redsRgb(x).reduce((total, c, i) => total + (Math.round(c * shade) << (8 * i)), 255 << 24),
     ),
   );
-  const tools = h("div", { class: "d2lx-tools" }, redraw, resetButton(model, names));
+  const moved = names.filter((name) => name !== "view");
+  const tools = toolRow(redraw, resetButton(model, moved, predict.stop));
   el.append(
     view.el,
     columns({
       result: [results, field],
-      controls: [width.el, scaled.el, temperature.el, valid.el, score.el, tools, predict.el],
+      controls: [width.el, temperature.el, valid.el, score.el, tools, predict.el],
       more: [rest],
     }),
   );
@@ -355,17 +380,9 @@ function render({ model, el }) {
     found[1].set(expected);
 
     const most = Math.max(...weights);
-    stems.limits([0.5, KEYS + 0.5], [0, most > 0.3 ? 1 : 0.3]);
-    const each = stems.X(1) - stems.X(0);
-    stem(KEYS).forEach((bar, i) =>
-      attr(bar, {
-        x: stems.X(i + 1) - each * 0.35,
-        width: each * 0.7,
-        y: stems.Y(weights[i]),
-        height: stems.Y(0) - stems.Y(weights[i]),
-      }),
-    );
-    strip.set([weights], { mask: (_, j) => j < state.valid_length });
+    const both = [false, true].map((divided) => weightsNow({ ...state, scaled: divided }));
+    const top = Math.max(...both.flat()) > 0.3 ? 1 : 0.3;
+    lanes.forEach((lane, k) => lane.set(both[k], state.valid_length, top));
     const size = jacobianSize(weights);
     shown[0].set(size);
     shown[1].set(entropy(weights));
@@ -373,12 +390,11 @@ function render({ model, el }) {
     const by = state.scaled
       ? `(√${state.width} · ${fixed(state.temperature)})`
       : fixed(state.temperature);
-    const top = weights.indexOf(most);
-    const product = `a = q·k / ${by} = ${fixed(row[top] * divisor)} / ${fixed(divisor)} = ${fixed(row[top])}`;
+    const first = weights.indexOf(most);
+    const product = `a = q·k / ${by} = ${fixed(row[first] * divisor)} / ${fixed(divisor)} = ${fixed(row[first])}`;
     formula.textContent = state.valid_length
-      ? `Key ${top + 1}: ${product}; α = exp(a) / Σ exp(aⱼ) = ${fixed(most, 3)}`
+      ? `Key ${first + 1}: ${product}; α = exp(a) / Σ exp(aⱼ) = ${fixed(most, 3)}`
       : "No key is valid: all weights are 0.";
-    sizes.textContent = `‖J‖ = √Σᵢⱼ (αᵢ(δᵢⱼ − αⱼ))² = ${fixed(size, 4)}: all gradients pass J. It is 0 when one key has all weight.`;
     announce(
       el,
       `Variance ${fixed(variance(pairs))}, entropy ${fixed(entropy(weights))}, Jacobian ${fixed(size, 3)}`,
@@ -440,7 +456,7 @@ function render({ model, el }) {
     temperature.set(state.temperature);
     valid.set(state.valid_length);
     score.set(SCORES.indexOf(state.score));
-    for (const one of [results, rest, width.el, scaled.el, temperature.el, valid.el, predict.el])
+    for (const one of [results, rest, width.el, temperature.el, valid.el, predict.el])
       one.hidden = !plain;
     field.hidden = score.el.hidden = plain;
     redraw.hidden = !plain && state.score !== "additive";

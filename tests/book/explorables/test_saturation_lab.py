@@ -125,10 +125,20 @@ def test_shows_pytorchs_numbers(visit, width, scaled, temperature, valid_length,
     query, keys = tensors(lab.vectors())
     scores = keys @ query / divisor  # (16, D) x (D,) -> (16,)
     weights = masked_softmax(scores[None], torch.tensor([valid_length]))[0]
-    cells = page.locator("rect[data-value]").evaluate_all("es => es.map(e => e.dataset.value)")
-    assert cells[valid_length:] == ["masked"] * (16 - valid_length)
-    for cell, weight in zip(cells[:valid_length], weights, strict=False):
-        assert float(cell) == close(weight)
+    # Both lanes, whatever is chosen below them.
+    for root in (False, True):
+        row = (keys @ query) / (temperature * (math.sqrt(width) if root else 1))
+        lane = masked_softmax(row[None], torch.tensor([valid_length]))[0]
+        bars = page.locator(f"[data-scaled={str(root).lower()}] rect[data-value]")
+        cells = bars.evaluate_all("es => es.map(e => e.dataset.value)")
+        assert cells[valid_length:] == ["masked"] * (16 - valid_length)
+        assert [float(cell) for cell in cells[:valid_length]] == [
+            close(weight) for weight in lane[:valid_length].tolist()
+        ]
+        size = (torch.diag(lane) - torch.outer(lane, lane)).norm().item()
+        assert shown(page, f"lane-jacobian-{str(root).lower()}") == close(size)
+        frozen = page.locator(f"[data-scaled={str(root).lower()}]").get_attribute("data-frozen")
+        assert (frozen is not None) == (size < 0.1)
     assert shown(page, "entropy") == close(attention_entropy(weights))
     assert shown(page, "largest") == close(weights.max())
     jacobian = torch.diag(weights) - torch.outer(weights, weights)
