@@ -8,12 +8,12 @@ import {
   clamp,
   clip,
   fixed,
-  freshId,
   h,
   modified,
+  predictOne,
   reader,
   resetButton,
-  slider,
+  toolRow,
   update,
   whole,
 } from "./kit/index.js";
@@ -36,18 +36,17 @@ function render({ model, el }) {
   );
   const { source, target } = read();
   const count = PICTURES.length;
-  let predicting = false;
-  /** @type {number | null} */
-  let guess = null;
   let guessedFor = -1;
-  const most = () => (predicting ? ASK : count);
+  const most = () => (ask.hidden() ? ASK : count);
   const pictureNow = () => Math.min(model.get("picture"), most());
 
   // One picture on or back; after the last comes the first of the next word.
   function go(by) {
-    const word = model.get("word") + (predicting ? 0 : Math.floor((pictureNow() - 1 + by) / count));
+    const word =
+      model.get("word") + (ask.hidden() ? 0 : Math.floor((pictureNow() - 1 + by) / count));
     const picture = pictureNow() + by;
-    if (word < 0 || word >= target.length || (predicting && (picture < 1 || picture > ASK))) return;
+    if (word < 0 || word >= target.length || (ask.hidden() && (picture < 1 || picture > ASK)))
+      return;
     update(model, { word, picture: ((picture - 1 + count) % count) + 1 });
   }
   const goWord = (by) =>
@@ -62,19 +61,11 @@ function render({ model, el }) {
     h("span", { onclick: () => update(model, { word: i }), dir: "auto" }, clip(one, 16)),
   );
   const sentence = h("p", { class: "d2lx-words" }, ...line.flatMap((one) => [one, " "]));
+  // Not disabled while they would tell the answer: the focus stays where the reader left it.
   const names = PICTURES.map((name, k) =>
-    h("span", { onclick: () => update(model, { picture: k + 1 }) }, name),
+    button(name, () => k < most() && update(model, { picture: k + 1 })),
   );
-  const film = h("div", { class: "d2lx-film", "aria-hidden": "true" }, ...names);
-  const picture = slider({
-    label: "Picture",
-    min: 1,
-    max: count,
-    step: 1,
-    value: model.get("picture"),
-    text: (x) => `${Math.round(x)} of ${count}: ${PICTURES[Math.round(x) - 1]}`,
-    oninput: (x) => update(model, { picture: Math.round(x) }),
-  });
+  const film = h("div", { class: "d2lx-film", role: "group", "aria-label": "Pictures" }, ...names);
   const [back, next] = [button("Back", () => go(-1)), button("Next", () => go(1))];
   const said = h("p", { class: "d2lx-said" });
   const numbers = h("div");
@@ -91,59 +82,23 @@ function render({ model, el }) {
     drawing.el,
   );
 
-  const group = freshId();
-  const guesses = source.map((one, t) => {
-    const input = h("input", {
-      type: "radio",
-      name: group,
-      onchange() {
-        guess = t;
-        toggle.disabled = false;
-      },
-    });
-    const label = h("bdi", { title: clip(one, 200) }, clip(one, 16));
-    return { input, el: h("label", { class: "d2lx-choice d2lx-check" }, input, label) };
-  });
-  const question = h("legend");
-  const form = h(
-    "fieldset",
-    { class: "d2lx-guess", hidden: true },
-    question,
-    h("div", { class: "d2lx-tools" }, ...guesses.map((one) => one.el)),
-  );
-  const verdict = h("p", { class: "d2lx-verdict" });
-  const say = (text) => {
-    verdict.textContent = text;
-    if (text) announce(el, text, "verdict");
-  };
-  const forget = () => {
-    guess = null;
-    toggle.disabled = predicting;
-    for (const { input } of guesses) input.checked = false;
-  };
-  const toggle = button("Predict first", () => {
-    predicting = !predicting;
-    form.hidden = !predicting;
-    toggle.textContent = predicting ? "Reveal" : "Predict first";
-    form.toggleAttribute("data-predicting", predicting);
-    guessedFor = model.get("word");
-    if (predicting) {
-      forget();
-      say("What the source words get is hidden. Choose one, then reveal.");
-      guesses[0].input.focus();
-    } else if (guess !== null) {
+  const ask = predictOne({
+    question: "",
+    options: source,
+    opening: "What the source words get is hidden. Choose one, then reveal.",
+    judge(guess) {
       const { weights } = compute(read());
       const best = ranked(weights)[0];
       const [mine, its] = [guess, best].map((t) => `${quote(source[t])}`);
-      say(
-        guess === best
-          ? `You said ${mine}, and there it looks most: ${fixed(weights[best])} of the weight.`
-          : `You said ${mine}, which gets ${fixed(weights[guess])} of the weight. Most, ${fixed(weights[best])}, is on ${its}.`,
-      );
-    }
-    picture.range(1, most());
-    update(model, { picture: predicting ? ASK : NORMALISE });
-    live.redraw();
+      return guess === best
+        ? `You said ${mine}, and there it looks most: ${fixed(weights[best])} of the weight.`
+        : `You said ${mine}, which gets ${fixed(weights[guess])} of the weight. Most, ${fixed(weights[best])}, is on ${its}.`;
+    },
+    onchange() {
+      guessedFor = model.get("word");
+      update(model, { picture: ask.hidden() ? ASK : NORMALISE });
+      live.redraw();
+    },
   });
   el.append(
     h(
@@ -155,10 +110,9 @@ function render({ model, el }) {
         sentence,
         word.el,
         film,
-        picture.el,
-        h("div", { class: "d2lx-tools" }, back, next, toggle, resetButton(model, moved)),
-        form,
-        verdict,
+        toolRow(back, next, ask.toggle, ask.leave, resetButton(model, moved, ask.stop)),
+        ask.form,
+        ask.verdict,
         stage,
       ),
       h("div", {}, said, numbers),
@@ -181,25 +135,27 @@ function render({ model, el }) {
     const now = compute(board);
     if (guessedFor !== board.word) {
       guessedFor = board.word;
-      forget();
-      if (!predicting) say("");
+      ask.forget();
     }
-    question.replaceChildren(
+    ask.question.replaceChildren(
       `Which source word will it look at most before it writes ${quote(now.next)}?`,
     );
     word.set(board.word);
-    picture.set(shown);
     line.forEach((one, i) => {
       attr(one, {
         class: ["d2lx-written", "d2lx-now", "d2lx-later"][Math.sign(i - board.word) + 1],
       });
     });
     names.forEach((one, k) => {
-      attr(one, { class: k + 1 === shown ? "d2lx-now" : null });
+      attr(one, {
+        class: k + 1 === shown ? "d2lx-now" : null,
+        "aria-current": k + 1 === shown ? "step" : null,
+        "aria-disabled": k < most() ? null : "true",
+      });
     });
     const ends = [
-      shown === 1 && (predicting || board.word === 0),
-      predicting ? shown === ASK : shown === count && board.word === target.length - 1,
+      shown === 1 && (ask.hidden() || board.word === 0),
+      ask.hidden() ? shown === ASK : shown === count && board.word === target.length - 1,
     ];
     // Not disabled: the focus stays where the reader left it.
     [back, next].forEach((one, k) => attr(one, { "aria-disabled": ends[k] ? "true" : null }));

@@ -1,5 +1,5 @@
 // The map: the encoder's states above the decoder's step; what a picture is about is lit.
-import { attr, clip, h, onWidth, reds, s } from "../kit/index.js";
+import { attr, clip, fixed, h, larger, onWidth, reds, s } from "../kit/index.js";
 import { indexed } from "./steps.js";
 
 const [BOX, FAN] = [26, 58];
@@ -11,15 +11,19 @@ const [BOX, FAN] = [26, 58];
  */
 export function map(source, onresize) {
   const el = h("div", {});
-  let width = 320;
+  let [width, zoom] = [320, 1];
   onWidth(el, (now) => {
-    width = now;
+    // The drawing grows with its letters: it is laid out as on a narrower page.
+    zoom = larger();
+    width = now / zoom;
     onresize();
   });
 
   /** What is lit in which picture; drawn anew for another word only. @type {[Element, number, number][]} */
   let parts = [];
   let built = "";
+  /** What each line of the fan carries: its score, and then its weight. @type {Element[]} */
+  let numbers = [];
 
   /** @param {ReturnType<typeof import("./steps.js").compute>} now */
   function build(now) {
@@ -93,6 +97,10 @@ export function map(source, onresize) {
       const flow = { d: `M${X(t)} ${under + 2}L${middle} ${rowC - 13}`, style: thick };
       add("path", { ...flow, "data-flow": t, "data-late": true }, 5);
     });
+    // Above the lines; where words stand close, those alone that carry much.
+    numbers = names.map((_, t) =>
+      s("text", { x: X(t), y: under + 15, "text-anchor": "middle", "data-number": t }),
+    );
     add("path", { d: `M${left} ${rowS - BOX / 2}V${rowC}` }, 2);
     write("asks", 2, { x: left + 8, y: rowC + 18, "text-anchor": "start" });
     arrow(6, [middle, rowC + 13], [middle, rowJ - BOX / 2 - 1]);
@@ -110,7 +118,9 @@ export function map(source, onresize) {
     arrow(8, [right, rowS + BOX / 2], [right, rowW - 12]);
     write(last, 1, { x: Math.max(left, last.length * 3.8), y: rowW + 2 });
     write(clip(now.next, 12), 8, { x: right, y: rowW + 2 });
-    attr(svg, { width, height: rowW + 10 });
+    const size = [width, rowW + 10];
+    attr(svg, { viewBox: `0 0 ${size.join(" ")}`, width: width * zoom, height: size[1] * zoom });
+    svg.append(...numbers);
     el.replaceChildren(svg);
   }
 
@@ -124,9 +134,14 @@ export function map(source, onresize) {
     built = signature;
     for (const [element, first, lit] of parts) {
       // Dashed before it comes, and plain after it was lit.
-      const when = picture < first ? "ahead" : picture === lit ? "lit" : "done";
-      element.setAttribute("class", `d2lx-${when}`);
+      const when = picture < first ? "d2lx-ahead" : picture === lit ? "d2lx-lit" : "d2lx-done";
+      element.setAttribute("class", when);
     }
+    const room = width / source.length > 32;
+    numbers.forEach((text, t) => {
+      const said = picture === 3 ? fixed(now.scores[t], 1) : fixed(now.weights[t]);
+      text.textContent = picture > 2 && (room || now.weights[t] >= 0.1) ? said : "";
+    });
     attr(el, { class: picture > 4 ? "d2lx-answered" : null });
   }
   return { el, set };

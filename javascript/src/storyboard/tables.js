@@ -1,5 +1,5 @@
 // The numbers of each picture: a table, and its heading.
-import { clamp, clip, h, short, show, sum } from "../kit/index.js";
+import { clamp, clip, h, headLine, short, show, sum } from "../kit/index.js";
 import { indexed, PICTURES, ranked } from "./steps.js";
 
 /** @typedef {ReturnType<typeof import("./steps.js").compute>} Step */
@@ -150,7 +150,7 @@ export function table(board, now, picture) {
   };
   const [title, head, rows] = parts[PICTURES[picture - 1]]();
   return [
-    h("div", { class: "d2lx-head" }, title),
+    headLine(title),
     h(
       "table",
       { class: head.includes(numbers[0]) ? "d2lx-board d2lx-vectors" : "d2lx-board" },
