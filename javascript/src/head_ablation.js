@@ -1,4 +1,3 @@
-import { predictOne } from "./head_ablation/predicting.js";
 import { contributions, digitsFor, lost, place, worth } from "./head_ablation/subsets.js";
 import {
   announce,
@@ -11,16 +10,22 @@ import {
   clip,
   columns,
   fixed,
+  formulaLine,
   h,
+  headLine,
   heatmap,
+  noteLine,
   oneOf,
+  predictOne,
   reader,
+  readoutRow,
   redsRgb,
   resetButton,
   short,
   show,
   slider,
   sum,
+  toolRow,
   update,
   whole,
 } from "./kit/index.js";
@@ -85,12 +90,17 @@ function render({ model, el }) {
   const digits = () => digitsFor(Math.max(...losses()));
   const signed = (x) => `${x > 0 ? "+" : ""}${fixed(x, digits())}`;
 
-  const [now, all, none] = ["now", "all", "none"].map(gauge);
-  const bars = [now, all, none].map((one, i) => {
-    const label = h("span", {}, ["Now", "All on", "All off"][i]);
+  // Two lengths: heads that stand in for each other are missed together, and not one at a time.
+  const [together, apart] = ["together", "apart"].map(gauge);
+  const bars = [together, apart].map((one, i) => {
+    const label = h("span", {}, ["off together", "one at a time, summed"][i]);
     return h("div", { role: "listitem" }, label, one.track, one.data);
   });
-  const told = h("p", { class: "d2lx-formula" });
+  const levels = ["now", "all", "none"].map((name) => h("data", { "data-name": name }));
+  const level = levels.map((data, i) =>
+    h("div", { class: "d2lx-readout" }, h("span", {}, ["now", "all on", "all off"][i]), data),
+  );
+  const told = formulaLine();
   const rows = heads.map((i) => {
     const box = check({
       label: `Head ${i + 1}`,
@@ -109,6 +119,8 @@ function render({ model, el }) {
     return { box, maps, worths, cells, el: row };
   });
   const top = (text, values = {}) => h("th", { scope: "col", ...values }, text);
+  const group = h("th", { colspan: 3, scope: "colgroup" }, "lowers the loss by");
+  const tops = ["beside all others", "alone", "on average"].map((text) => top(text));
   const table = h(
     "table",
     { class: "d2lx-heads" },
@@ -121,13 +133,13 @@ function render({ model, el }) {
         ...["on", ...VIEWS].map((text) =>
           top(text.replace("contri", "contri\u00ad"), { rowspan: 2 }),
         ),
-        h("th", { colspan: 3, scope: "colgroup" }, "lowers the loss by"),
+        group,
       ),
-      h("tr", {}, ...["beside all others", "alone", "on average"].map((text) => top(text))),
+      h("tr", {}, ...tops),
     ),
     h("tbody", {}, ...rows.map((row) => row.el)),
   );
-  const note = h("p", { class: "d2lx-note" });
+  const [note, more] = [noteLine(), noteLine()];
   const instead = choice({
     label: "A head that is off gives",
     options: kinds.map((kind) => INSTEAD[kind]),
@@ -137,7 +149,8 @@ function render({ model, el }) {
   const predict = predictOne({
     question: "Which single head can be switched off at the least cost, all others being on?",
     options: heads.map((i) => `Head ${i + 1}`),
-    covered: [bars[0], told, ...rows.flatMap((row) => row.cells)],
+    opening: "The losses are hidden; the maps are not. Choose a head, then reveal.",
+    covered: [...bars, level[0], told, ...rows.flatMap((row) => row.cells)],
     judge(guess) {
       const costs = worth(losses()).map((one) => one.last);
       const best = costs.indexOf(Math.min(...costs));
@@ -164,8 +177,8 @@ function render({ model, el }) {
     onchange: (k) => update(model, { example: k }),
   });
   example.el.hidden = examples.length < 2;
-  const title = h("div", { class: "d2lx-head" });
-  const scale = h("p", { class: "d2lx-note" });
+  const title = headLine();
+  const scale = noteLine();
   const map = heatmap({
     label: "Map of the head shown, queries in rows and keys in columns",
     rows: examples[0].queries,
@@ -173,28 +186,31 @@ function render({ model, el }) {
     rowTitle: "query",
     columnTitle: "key",
   });
-  const part = (name, ...children) => h("div", { class: `d2lx-bench-${name}` }, ...children);
+  const part = (name, ...children) => h("div", { class: name }, ...children);
   el.append(
     h(
       "div",
       { class: "d2lx-bench" },
       part(
-        "loss",
-        h("div", { class: "d2lx-head" }, clip(measure, 80)),
+        "d2lx-bench-loss",
+        headLine(clip(measure, 80)),
+        noteLine("What is lost with the heads that are off:"),
         h("div", { class: "d2lx-losses", role: "list" }, ...bars),
+        readoutRow(h("span", {}, "Loss:"), ...level),
         told,
       ),
-      part("table", table),
+      part("d2lx-bench-table", table),
       part(
-        "controls",
+        "d2lx-bench-controls",
         example.el,
         instead.el,
-        h("div", { class: "d2lx-tools" }, predict.toggle, resetButton(model, MOVED)),
+        toolRow(predict.toggle, predict.leave, resetButton(model, MOVED, predict.stop)),
         predict.form,
         predict.verdict,
       ),
     ),
     note,
+    more,
     columns({ result: [title, map.el], controls: [head.el, view.el, scale] }),
   );
 
@@ -212,10 +228,9 @@ function render({ model, el }) {
     instead.set(kinds.indexOf(kind));
     const found = losses();
     const worths = worth(found);
-    const most = Math.max(...found) || 1;
     const widest = Math.max(0, ...worths.flatMap((one) => WORTH.map((name) => one[name]))) || 1;
-    all.set(found.at(-1), found.at(-1) / most, digits());
-    none.set(found[0], found[0] / most, digits());
+    show(levels[1], found.at(-1), digits());
+    show(levels[2], found[0], digits());
     rows.forEach((row, i) => {
       row.worths.forEach((cell, k) => {
         const x = worths[i][WORTH[k]];
@@ -223,21 +238,30 @@ function render({ model, el }) {
       });
     });
     note.textContent =
-      "Beside all others: what is lost when this head alone is off. Alone: what it saves when no " +
-      "other is on. On average: over all orders in which the heads can be switched on; these sum " +
-      `to what all save together, ${fixed(found[0] - found.at(-1), digits())}.` +
+      "Beside all others: what is lost when this head alone is off." +
       (kind === "mean"
         ? " Its mean: what a head gives on average over the data, whatever it looks at."
         : "");
+    more.textContent =
+      "Alone: what it saves when no other is on. On average: over all orders in which the heads can " +
+      `be switched on; these sum to what all save together, ${fixed(found[0] - found.at(-1), digits())}.`;
   });
   const drawLoss = once((on) => {
     const found = losses();
     const current = found[place(on)];
-    now.set(current, current / (Math.max(...found) || 1), digits());
-    const { off, together, each } = lost(found, on);
+    show(levels[0], current, digits());
+    const { off, together: all, each } = lost(found, on);
+    const most = Math.max(...found) - found.at(-1) || 1;
+    together.set(all, all / most, digits());
+    apart.set(sum(each), sum(each) / most, digits());
+    // What a head is worth alone and on average differs from the rest only where heads go together.
+    group.colSpan = off.length > 1 ? 3 : 1;
+    for (const cells of [tops, ...rows.map((row) => row.cells)])
+      for (const cell of cells.slice(1)) cell.hidden = off.length < 2;
+    more.hidden = off.length < 2;
     const alone = ` One at a time: ${list(each.map(signed))}, in sum ${signed(sum(each))}.`;
     told.textContent = off.length
-      ? `Without ${named(off)}: ${signed(together)}.${off.length > 1 ? alone : ""}`
+      ? `Without ${named(off)}: ${signed(all)}.${off.length > 1 ? alone : ""}`
       : "All heads are on. Switch some off.";
     rows.forEach((row, i) => {
       row.box.set(on[i]);

@@ -209,15 +209,25 @@ def test_two_heads_of_which_either_can_go_but_not_both(visit):
     told = page.locator(".d2lx-formula")
     assert told.inner_text() == "All heads are on. Switch some off."
     box = lambda n: page.get_by_role("checkbox", name=f"Head {n}")  # noqa: E731
+    alone = page.get_by_role("columnheader", name="alone")
     box(1).uncheck()
     frame(page)
     assert told.inner_text() == "Without head 1: 0.000."
+    assert not alone.is_visible()
     assert shown(page, "now") == shown(page, "all")
     box(2).uncheck()
     frame(page)
     assert told.inner_text() == (
         "Without heads 1 and 2: +0.600. One at a time: 0.000 and 0.000, in sum 0.000."
     )
+    assert alone.is_visible()
+    # The gap between the two bars is the lesson.
+    assert shown(page, "together") == pytest.approx(0.6)
+    assert shown(page, "apart") == pytest.approx(0, abs=1e-9)
+    wide = lambda bar: bar.bounding_box()["width"] / bar.locator("..").bounding_box()["width"]  # noqa: E731
+    bars = page.locator(".d2lx-losses .d2lx-gauge span")
+    assert wide(bars.nth(0)) == pytest.approx(0.6 / 0.852, abs=0.01)
+    assert wide(bars.nth(1)) == 0
     box(4).uncheck()
     frame(page)
     assert told.inner_text().startswith("Without heads 1, 2 and 4: +0.850. One at a time: 0.000, ")
