@@ -8,9 +8,12 @@ import {
   clamp,
   columns,
   fixed,
+  formulaLine,
   h,
+  headLine,
   heatmap,
   linspace,
+  noteLine,
   predictFirst,
   reader,
   resetButton,
@@ -18,6 +21,7 @@ import {
   show,
   slider,
   softmax,
+  toolRow,
   update,
   whole,
 } from "./kit/index.js";
@@ -64,8 +68,9 @@ function render({ model, el }) {
   const at = () => clamp(model.get("position"), 0, seen.read.length - 1);
 
   // What a shorter word leaves over comes back when it grows.
-  let kept = model.get("word");
+  let [kept, typed] = [model.get("word"), model.get("word")];
   const retype = (/** @type {string} */ word) => {
+    typed = word;
     kept = word + kept.slice(word.length);
     update(model, { word });
   };
@@ -95,18 +100,21 @@ function render({ model, el }) {
   const right = h("data", { "data-name": "right" });
   const [told, later] = [h("span"), h("span")];
   const lens = heatmap({
-    label: "What it would write next, read off after each layer, with its probability",
+    label: "What it would write next, after each layer",
     rows: ["embedding", ...linspace(1, net.layers, net.layers).map((i) => `layer ${i}`)],
     columns: [">"],
     ...{ rowTitle: "after", columnTitle: "having read", cellHeight: 28 },
-    onpick: (_, j) => update(model, { position: model.get("word").length + j }),
+    onpick(_, j) {
+      inside.open = true;
+      update(model, { position: model.get("word").length + j });
+    },
   });
   const leaked = h("data", { "data-name": "leak" });
   const here = h("span");
 
-  const title = h("div", { class: "d2lx-head" });
+  const title = headLine();
   const map = heatmap({
-    label: "Weights of the head shown, in each row of one place",
+    label: "Weights of the head shown",
     ...{ rows: ["a"], columns: ["a"], rowTitle: "at", columnTitle: "looks at", maxCell: 32 },
   });
   const place = slider({
@@ -122,50 +130,49 @@ function render({ model, el }) {
     covered: [map.el, heads.el],
     onchange: () => live?.redraw(),
   });
-  const [sumsTitle, chancesTitle] = [0, 1].map(() => h("div", { class: "d2lx-head" }));
+  const [sumsTitle, chancesTitle] = [0, 1].map(() => headLine());
   const sums = stream(seen.steps.map((step) => step.name));
-  const chances = bars({ label: "Probability of each next token" });
+  const chances = bars({ label: "Chance of each next token" });
+  const inside = h("details");
   el.append(
-    h(
-      "fieldset",
-      {},
-      h("legend", {}, "The word that it reads"),
-      h("div", { class: "d2lx-tools" }, ...selects),
-    ),
+    h("fieldset", {}, h("legend", {}, "The word that it reads"), toolRow(...selects)),
     length.el,
     columns({
       result: [
-        h("div", { class: "d2lx-head" }, "What it would write next"),
+        headLine("What it would write next"),
         lens.el,
-        h("p", { class: "d2lx-formula" }, told, right, " tokens are right.", later),
+        formulaLine(told, right, " tokens are right.", later),
       ],
-      controls: [...boxes.map((box) => box.el), h("p", { class: "d2lx-note" }, here, leaked, ".")],
+      controls: [
+        ...boxes.map((box) => box.el),
+        noteLine(here, leaked, "."),
+        toolRow(resetButton(model, MOVED, predict.stop)),
+      ],
     }),
+    inside,
+  );
+  // The rest asks for a place first: a tap on a cell, or a link to what is inside, opens it.
+  inside.open = MOVED.slice(1, 4).some(
+    (name) => model.get(name) !== (model.first ?? model.get)(name),
+  );
+  inside.append(
+    h("summary", {}, "Look inside at one place"),
     columns({
       result: [title, map.el],
       controls: [
         place.el,
-        h(
-          "p",
-          { class: "d2lx-note" },
-          "All heads, and how much of their weight, while they write letters, is on the letter that comes next:",
+        noteLine(
+          "All heads, and how much of their weight is on the letter that comes next, while they write:",
         ),
         heads.el,
         predict.el,
-        h("div", { class: "d2lx-tools" }, resetButton(model, MOVED)),
       ],
     }),
     columns({
       result: [
         sumsTitle,
         sums.el,
-        h(
-          "p",
-          { class: "d2lx-note" },
-          net.pre
-            ? "Each part reads a normed copy; what it adds is not normed."
-            : "What attention or a network adds is summed with what was there, and normed.",
-        ),
+        noteLine(net.pre ? "Each part reads a normed copy." : "Each sum is normed."),
       ],
       controls: [chancesTitle, chances.el],
     }),
@@ -174,6 +181,8 @@ function render({ model, el }) {
   let [drawn, framed] = ["", ""];
   function drawWord(/** @type {Record<string, any>} */ { word, ...switches }) {
     seen = observe();
+    // Nothing is left over of a word that Reset, a link or Python has replaced.
+    if (word !== typed) kept = typed = word;
     const n = word.length;
     selects.forEach((select, i) => {
       select.hidden = i >= n;

@@ -68,7 +68,7 @@ export function stream(names) {
   const rows = names.map((name, i) => {
     const cells = kinds.map((kind) => {
       const data = h("data", { "data-name": `${kind}-${i}` });
-      const fill = h("span", { class: `d2lx-xray-${kind}` });
+      const fill = h("span", { class: kind === "adds" ? "d2lx-xray-adds" : "" });
       return { data, fill, el: h("td", {}, data, h("span", { class: "d2lx-track" }, fill)) };
     });
     const el = h("tr", {}, h("th", { scope: "row" }, name), ...cells.map((cell) => cell.el));

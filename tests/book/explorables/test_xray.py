@@ -273,10 +273,36 @@ def probabilities(page):
     return torch.tensor([shown(page, f"bar-{i}") for i in range(10)])
 
 
+def look_inside(page):
+    """Open what is folded away at the start."""
+    page.get_by_text("Look inside").click()
+    frame(page)
+    return page
+
+
+@pytest.mark.browser
+def test_it_opens_with_the_word_and_a_tap_on_a_cell_asks_for_more(visit):
+    page = visit(xray().to_html())
+    assert page.get_by_label("Letter 1").is_visible()
+    assert page.get_by_label("Causal mask").is_visible()
+    assert page.get_by_role("application").count() == 1
+    heads = page.locator("button[aria-pressed]").first
+    assert not heads.is_visible()
+    page.get_by_role("application").press("Enter")
+    frame(page)
+    assert heads.is_visible()
+    assert page.get_by_role("slider", name="Place", exact=True).input_value() == "7"
+    # A link to what is inside shows it.
+    linked = visit(xray().to_html(), hash="#d2lx.xray.position=3")
+    assert linked.locator("button[aria-pressed]").first.is_visible()
+
+
 @pytest.mark.browser
 def test_the_page_shows_one_pass_of_the_model(visit):
     made = tiny_decoder()
-    page = visit(TransformerXray(made, "facade", layer=0, head=1, position=8).to_html())
+    page = look_inside(
+        visit(TransformerXray(made, "facade", layer=0, head=1, position=8).to_html())
+    )
     written = reversal.write(made, reversal.encode(["facade"])[:, :6])[0].tolist()
     tokens = reversal.encode(["facade"])[0, :7].tolist() + written[:6]
     scores, weights, adds, holds = in_pytorch(made, tokens, True, True)
@@ -308,7 +334,7 @@ def test_the_page_shows_one_pass_of_the_model(visit):
 
 @pytest.mark.browser
 def test_the_mask_lifted_lets_later_letters_in(visit):
-    page = visit(xray().to_html())
+    page = look_inside(visit(xray().to_html()))
     assert shown(page, "leak") == 0
     assert "masked" in cells(page, MAP)
     page.get_by_role("checkbox", name="Causal mask").uncheck()
@@ -323,7 +349,7 @@ def test_the_mask_lifted_lets_later_letters_in(visit):
 @pytest.mark.browser
 def test_what_is_said_once_all_is_there_is_told_where_it_differs(visit):
     made = decoder(width=24, seed=2)
-    page = visit(TransformerXray(made, "facade").to_html())
+    page = look_inside(visit(TransformerXray(made, "facade").to_html()))
     told = page.locator(".d2lx-formula")
     assert "Once all" not in told.inner_text()
     page.get_by_role("checkbox", name="Causal mask").uncheck()
@@ -342,7 +368,7 @@ def test_what_is_said_once_all_is_there_is_told_where_it_differs(visit):
 
 @pytest.mark.browser
 def test_without_positions_equal_letters_are_alike(visit):
-    page = visit(xray(word="dad", layer=0, positions=False, position=0).to_html())
+    page = look_inside(visit(xray(word="dad", layer=0, positions=False, position=0).to_html()))
     assert shown(page, "adds-1") == 0
     first = probabilities(page)
     page.get_by_role("checkbox", name="Positions").check()
@@ -353,7 +379,7 @@ def test_without_positions_equal_letters_are_alike(visit):
 
 @pytest.mark.browser
 def test_the_true_answer_is_given_and_its_prediction_judged(visit):
-    page = visit(xray().to_html())
+    page = look_inside(visit(xray().to_html()))
     told = page.locator(".d2lx-formula")
     assert told.inner_text().startswith("It reads “facade” and writes “")
     page.get_by_role("checkbox", name="Give the true answer").check()
@@ -365,7 +391,7 @@ def test_the_true_answer_is_given_and_its_prediction_judged(visit):
 
 @pytest.mark.browser
 def test_letters_and_length_change_and_come_back(visit):
-    page = visit(xray(position=12).to_html())
+    page = look_inside(visit(xray(position=12).to_html()))
     page.get_by_role("combobox", name="Letter 2").select_option("h")
     length = page.get_by_role("combobox", name="Letters (it learned 3 to 6)")
     told = page.locator(".d2lx-formula")
@@ -388,7 +414,7 @@ def test_letters_and_length_change_and_come_back(visit):
 
 @pytest.mark.browser
 def test_a_guess_stays_inside_a_word_that_is_made_shorter(visit):
-    page = visit(xray().to_html())
+    page = look_inside(visit(xray().to_html()))
     page.get_by_role("button", name="Predict first").click()
     guess = page.get_by_role("slider", name="Your guess")
     guess.press("End")
@@ -402,7 +428,7 @@ def test_a_guess_stays_inside_a_word_that_is_made_shorter(visit):
 @pytest.mark.browser
 def test_a_head_is_hidden_until_the_guess(visit):
     made = tiny_decoder()
-    page = visit(TransformerXray(made, "facade", layer=1, head=1).to_html())
+    page = look_inside(visit(TransformerXray(made, "facade", layer=1, head=1).to_html()))
     heads = page.locator("button[aria-pressed]")
     assert heads.count() == 4
     page.get_by_role("button", name="Predict first").click()
@@ -427,7 +453,7 @@ def test_a_head_is_hidden_until_the_guess(visit):
 
 @pytest.mark.browser
 def test_a_cell_says_its_places_and_what_is_right(visit):
-    page = visit(xray().to_html())
+    page = look_inside(visit(xray().to_html()))
     stage = page.get_by_label(MAP)
     for _ in range(7):
         stage.press("ArrowDown")
@@ -448,6 +474,7 @@ def test_python_sees_what_is_moved_and_may_change_the_network(visit):
     page = visit()
     figure = xray()
     live(page, figure)
+    look_inside(page)
     page.get_by_role("checkbox", name="Causal mask").press(" ")
     page.get_by_role("combobox", name="Letters").select_option("2")
     page.locator("button[aria-pressed]").first.click()
@@ -464,7 +491,7 @@ def test_python_sees_what_is_moved_and_may_change_the_network(visit):
 
 @pytest.mark.browser
 def test_the_address_holds_the_word_and_nothing_that_does_not_fit(visit):
-    page = visit(xray().to_html())
+    page = look_inside(visit(xray().to_html()))
     page.get_by_role("combobox", name="Letters").select_option("5")
     page.get_by_role("checkbox", name="Positions").press(" ")
     page.wait_for_timeout(400)
