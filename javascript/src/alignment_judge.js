@@ -1,14 +1,19 @@
 import {
   announce,
+  attr,
   begin,
   bind,
   button,
   choice,
   columns,
   fixed,
+  formulaLine,
   h,
+  headLine,
   heatmap,
   linspace,
+  noteLine,
+  onCanvas,
   oneOf,
   plot,
   reader,
@@ -16,10 +21,14 @@ import {
   s,
   show,
   slider,
+  toolRow,
   update,
   whole,
   within,
 } from "./kit/index.js";
+
+// The numbers of the fraction: of links A with sure links S and possible links P.
+const TERMS = ["|A ∩ S|", "|A ∩ P|", "|A|", "|S|"];
 
 // A link of source word i and target word t of a sentence with n source words is the number t n + i.
 const asSet = (links, n) => new Set(links.map(([i, t]) => t * n + i));
@@ -52,8 +61,8 @@ function diagonal({ source, target }) {
 }
 
 // [|A ∩ S|, |A ∩ P|, |A|, |S|]
-const counts = (A, { source, sure, possible }) => {
-  const both = (links) => [...asSet(links, source.length)].filter((link) => A.has(link)).length;
+const counts = (A, { sure, possible }) => {
+  const both = (links) => links.filter((link) => A.has(link)).length;
   return [both(sure), both(possible), A.size, sure.length];
 };
 
@@ -76,14 +85,15 @@ const scores = ([inSure, inPossible, size, sure]) => [
 
 function render({ model, el }) {
   begin(el, "Alignment judge");
-  const moved = ["sentence", "rule", "threshold", "shift", "marking", "marks"];
+  const back = ["sentence", "rule", "threshold", "shift", "marking"];
+  const moved = [...back, "marks"];
   // Shorter to write: weights come in ten-thousandths, where most are 0 as { place: weight }, and
   // possible links without the sure ones.
-  const unpack = (one) => ({
-    ...one,
-    weights: one.weights.map((row) => one.source.map((_, i) => (row[i] ?? 0) / 10000)),
-    possible: [...one.sure, ...one.possible],
-  });
+  const unpack = ({ sure, possible, ...one }) => {
+    const [source, target] = [one.source, one.target].map((words) => words.split?.(" ") ?? words);
+    const weights = one.weights.map((row) => source.map((_, i) => (row[i] ?? 0) / 10000));
+    return { ...one, source, target, weights, sure, possible: [...sure, ...possible] };
+  };
   const sentences = model.get("sentences").map(unpack);
   // Sentences are summed up model by model. One that comes again was seen by another model.
   const times = {};
@@ -102,6 +112,13 @@ function render({ model, el }) {
     return state;
   };
   const marksOf = (state, k) => state.marks[k] ?? [];
+  // Of the sentence shown; no other one's are touched.
+  const mark = (/** @type {(mine: number[][]) => number[][]} */ change) => {
+    const state = read();
+    const marks = sentences.map((_, k) => marksOf(state, k));
+    marks[state.sentence] = change(marks[state.sentence]);
+    update(model, { marks });
+  };
   const title = ({ source, model: by }, k) =>
     `${k + 1}. ${several ? `${by}: ` : ""}${source.join(" ")}`;
 
@@ -139,7 +156,11 @@ function render({ model, el }) {
     // The button cannot be pressed again before there is a mark.
     if (marking) matrix.stage.focus();
   });
-  const clear = button("Clear marks", () => update(model, { marks: [] }));
+  const leave = button("No guess: show it", () => {
+    update(model, { marking: false });
+    toggle.focus();
+  });
+  const clear = button("Clear marks", () => mark(() => []));
   const verdict = h("p", { class: "d2lx-verdict" });
 
   const who = ["Model", "Diagonal", "Uniform", "You"];
@@ -151,7 +172,7 @@ function render({ model, el }) {
   const allHead = head("", "col");
   const table = h(
     "table",
-    { style: "font-size:12px" },
+    { class: "d2lx-judged" },
     h(
       "thead",
       {},
@@ -170,15 +191,24 @@ function render({ model, el }) {
       ),
     ),
   );
-  const note = h(
-    "p",
-    { class: "d2lx-note" },
-    "AER: alignment error rate. Last column: all sentences of this model (that you marked). Uniform: mean of random links.",
+  const note = noteLine("AER: alignment error rate. Uniform: random links.");
+  const formula = formulaLine();
+  // A number of the fraction is a set of cells: pressed, it shows which.
+  let lit = -1;
+  const terms = TERMS.map((_, k) => {
+    const term = button("", () => {
+      lit = lit === k ? -1 : k;
+      live.redraw();
+    });
+    return attr(term, { class: "d2lx-term" });
+  });
+  const result = h("span");
+  const fraction = formulaLine(
+    ...["AER = 1 − (", terms[0], " + ", terms[1], ") / (", terms[2], " + ", terms[3], ")", result],
   );
-  const formula = h("p", { class: "d2lx-formula" });
   // Over the threshold, all sentences of the model: told apart by dashes, and not by colour alone.
   const chart = plot({
-    ...{ label: "Precision, recall, error rate over threshold", height: 150 },
+    ...{ label: "Scores over threshold", height: 150 },
     ...{ xLabel: "threshold", yLabel: "score" },
     onresize: () => live?.redraw(),
   });
@@ -192,7 +222,7 @@ function render({ model, el }) {
   );
   const at = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5 });
   chart.data.append(...curves, at);
-  const best = h("p", { class: "d2lx-formula" });
+  const best = formulaLine();
   const key = (text, ...shapes) =>
     h(
       "span",
@@ -200,9 +230,7 @@ function render({ model, el }) {
       s("svg", { width: 24, height: 18, "aria-hidden": "true" }, ...shapes),
       text,
     );
-  const curvesKey = h(
-    "div",
-    { class: "d2lx-tools" },
+  const curvesKey = toolRow(
     ...looks.map(([text], i) => {
       const line = /** @type {Element} */ (curves[i].cloneNode());
       line.setAttribute("d", "M0 9h24");
@@ -210,7 +238,7 @@ function render({ model, el }) {
     }),
   );
   const over = h("div", {}, chart.el, curvesKey, best);
-  const results = h("div", {}, table, note, formula, over);
+  const results = h("div", {}, fraction, table, note, formula, over);
 
   // In the upper corners of a cell, or in its middle third where cells are small.
   const side = ({ width }) => Math.min(8, 0.3 * width);
@@ -243,30 +271,27 @@ function render({ model, el }) {
     }),
   ];
   const small = { x: 2, y: 2, width: 14, height: 14 };
-  const legend = h(
-    "div",
-    { class: "d2lx-tools" },
+  const legend = toolRow(
     key("sure", ...frame(small, "sure")),
     key("possible", ...frame(small, "possible")),
     key("model's link", dot({ x: 1, y: 1, width: 40 })),
     key("your link", diamond({ x: -23, y: 1, width: 40 })),
   );
   const matrix = heatmap({
+    many: onCanvas,
     label: "Attention of the model",
     rows: sentences[0].target,
     columns: sentences[0].source,
     rowTitle: "target",
     columnTitle: "source",
     onpick(t, i) {
-      const state = read();
-      const marks = sentences.map((_, k) => marksOf(state, k));
-      const mine = marks[state.sentence];
-      const others = mine.filter(([a, b]) => a !== i || b !== t);
-      marks[state.sentence] = others.length < mine.length ? others : [...mine, [i, t]];
-      update(model, { marks });
+      mark((mine) => {
+        const others = mine.filter(([a, b]) => a !== i || b !== t);
+        return others.length < mine.length ? others : [...mine, [i, t]];
+      });
     },
   });
-  const whose = h("div", { class: "d2lx-head" });
+  const whose = headLine();
   el.append(
     sentence.el,
     columns({
@@ -275,7 +300,7 @@ function render({ model, el }) {
         rule.el,
         threshold.el,
         shift.el,
-        h("div", { class: "d2lx-tools" }, toggle, clear, resetButton(model, moved)),
+        toolRow(toggle, leave, clear, resetButton(model, back)),
         verdict,
       ],
       more: [results],
@@ -333,7 +358,11 @@ function render({ model, el }) {
     const mine = asSet(marksOf(state, state.sentence), n);
     // Whoever reveals has answered.
     toggle.disabled = marking && !mine.size;
-    const [sure, possible] = [asSet(now.sure, n), asSet(now.possible, n)];
+    leave.hidden = !marking;
+    const [sure, possible] = [new Set(now.sure), new Set(now.possible)];
+    const both = (/** @type {Set<number>} */ gold) =>
+      new Set([...predicted].filter((link) => gold.has(link)));
+    const sets = [both(sure), both(possible), predicted, sure];
     matrix.set(now.weights, {
       rows: now.target,
       columns: now.source,
@@ -344,6 +373,7 @@ function render({ model, el }) {
           !marking && gold,
           !marking && predicted.has(link) && "model's link",
           mine.has(link) && "your link",
+          !marking && sets[lit]?.has(link) && `in ${TERMS[lit]}`,
         ];
         return facts.filter(Boolean).join(", ");
       },
@@ -363,6 +393,9 @@ function render({ model, el }) {
           predicted.forEach((link) => shapes.push(dot(at(link))));
         }
         mine.forEach((link) => shapes.push(diamond(at(link))));
+        if (!marking && lit >= 0)
+          for (let link = 0; link < n * now.target.length; link++)
+            if (!sets[lit].has(link)) shapes.push(s("rect", { ...at(link), class: "d2lx-dim" }));
         layer.replaceChildren(...shapes);
       },
     });
@@ -385,12 +418,16 @@ function render({ model, el }) {
     const [inSure, inPossible, size, numSure] = every[0][place];
     const [precision, recall, error] = scores(every[0][place]);
     formula.textContent =
-      `This sentence, by ${name}: |A ∩ P| / |A| = ${inPossible}/${size} = ${fixed(precision, 3)}; ` +
-      `|A ∩ S| / |S| = ${inSure}/${numSure} = ${fixed(recall, 3)}; ` +
-      `AER = 1 − (${inSure} + ${inPossible}) / (${size} + ${numSure}) = ${fixed(error, 3)}`;
+      `By ${name}: precision |A ∩ P| / |A| = ${inPossible}/${size} = ${fixed(precision, 3)}; ` +
+      `recall |A ∩ S| / |S| = ${inSure}/${numSure} = ${fixed(recall, 3)}`;
+    [inSure, inPossible, size, numSure].forEach((number, k) => {
+      terms[k].textContent = `${TERMS[k]} = ${number}`;
+      attr(terms[k], { "aria-pressed": String(k === lit) });
+    });
+    result.textContent = ` = ${fixed(error, 3)}`;
     const [yourSure, yourPossible, yours] = every[3][place];
     verdict.textContent = marking
-      ? "Gold and results are hidden. Click cells, or press Enter on them; then reveal."
+      ? "Gold and results are hidden. Click cells, or press Enter on them."
       : yours
         ? `You marked ${yours}: ${yourSure} of the ${numSure} sure links, and ${yours - yourPossible} that gold does not have.`
         : "";
@@ -398,7 +435,7 @@ function render({ model, el }) {
       el,
       marking
         ? `${mine.size} marked`
-        : `By ${name}: precision ${fixed(precision)}, recall ${fixed(recall)}, error rate ${fixed(error)}`,
+        : `${lit < 0 ? "" : `${terms[lit].textContent}. `}By ${name}: precision ${fixed(precision)}, recall ${fixed(recall)}, error rate ${fixed(error)}`,
     );
   }
   const live = bind(model, moved, draw);

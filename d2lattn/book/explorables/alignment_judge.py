@@ -1,6 +1,7 @@
 """Alignment judge (chapter 4): attention matrices beside gold word alignments."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -61,13 +62,23 @@ class Marks(traitlets.TraitType[list[Any], Any]):
 
 
 def packed(sentences: list[dict[str, Any]], widget: Any) -> list[dict[str, Any]]:
-    """For JavaScript, shorter: rows as ``short_row`` has them, possible links less the sure."""
-    return [
-        {name: value for name, value in one.items() if name != "model" or value}
-        | {"weights": [short_row(row) for row in one["weights"]]}
-        | {"possible": [link for link in one["possible"] if link not in one["sure"]]}
-        for one in sentences
-    ]
+    """For JavaScript, shorter: rows as ``short_row`` has them, possible links less the sure.
+
+    A link (i, t) is the number t S + i, and words stand in one string, where none has a space.
+    """
+    short = []
+    for one in sentences:
+        found = {name: value for name, value in one.items() if name != "model" or value}
+        num_source = len(one["source"])
+        for name in ("source", "target"):
+            if not any(re.search(r"\s", word) for word in one[name]):
+                found[name] = " ".join(one[name])
+        possible = [link for link in one["possible"] if link not in one["sure"]]
+        for name, links in (("sure", one["sure"]), ("possible", possible)):
+            found[name] = [t * num_source + i for i, t in links]
+        found["weights"] = [short_row(row) for row in one["weights"]]
+        short.append(found)
+    return short
 
 
 def short_row(row: Sequence[float]) -> list[float] | dict[str, float]:
@@ -165,10 +176,10 @@ class AlignmentJudge(Explorable):
         return paragraph(
             "Interactive figure: alignment judge. The attention of a trained translator, gold word "
             "alignments (sure and possible), and precision, recall and alignment error rate of "
-            f"the links read off, for {len(self.sentences)} sentences:"
+            f"the links read off, for {len(self.sentences)} sentences; the first:"
         ) + table(
             ["source", "target"],
-            [(" ".join(one["source"]), " ".join(one["target"])) for one in self.sentences[:3]],
+            [(" ".join(one["source"]), " ".join(one["target"])) for one in self.sentences[:1]],
         )
 
 

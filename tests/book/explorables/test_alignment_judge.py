@@ -496,3 +496,31 @@ def test_curves_are_the_scores_at_every_threshold(visit):
     page.get_by_label("Read links by").select_option(index=0)
     frame(page)
     assert not page.get_by_text("Lowest AER").is_visible()
+
+
+@pytest.mark.browser
+def test_a_number_of_the_fraction_shows_its_cells(visit):
+    one = SENTENCES[0]
+    page = visit(AlignmentJudge(SENTENCES).to_html())
+    predicted = {(row.index(max(row)), t) for t, row in enumerate(one["weights"])}
+    sets = {
+        "|A ∩ S|": predicted & set(one["sure"]),
+        "|A ∩ P|": predicted & set(one["possible"]),
+        "|A|": predicted,
+        "|S|": set(one["sure"]),
+    }
+    cells = page.locator("rect[data-value]")
+    place = "e => [e.getAttribute('x'), e.getAttribute('y')].join()"
+    where = [cell.evaluate(place) for cell in cells.all()]
+    for name, links in sets.items():
+        term = page.get_by_role("button", name=f"{name} = {len(links)}", exact=True)
+        term.press("Enter")
+        frame(page)
+        assert term.get_attribute("aria-pressed") == "true"
+        dim = {one.evaluate(place) for one in page.locator(".d2lx-dim").all()}
+        n = len(one["source"])
+        bright = {(k % n, k // n) for k, at in enumerate(where) if at not in dim}
+        assert bright == links, name
+    term.press("Enter")
+    frame(page)
+    assert page.locator(".d2lx-dim").count() == 0
