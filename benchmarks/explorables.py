@@ -4,8 +4,8 @@ python benchmarks/explorables.py prints the table; with --write it also goes to
 reference/benchmarks/explorables.md, the section of the benchmarks page.
 
 What is timed: a slider's input event (where a figure has points and no sliders, an arrow key on a
-point) and what it calls, and the frame in which the figure is drawn again, with style, layout and
-paint: the processor's time of the page's main thread. The clock's time from input to paint, which
+point; where neither, a click on a picture) and what it calls, and the frame in which the figure is
+drawn again, with style, layout and paint: the processor's time of the page's main thread. The clock's time from input to paint, which
 other work on the machine lengthens, stands beside it; the wait for the next frame to begin, up to
 16.7 ms on most screens, belongs to the screen and is left out.
 """
@@ -176,7 +176,8 @@ CASES: dict[str, Callable[[], Explorable]] = {
 MOVE = """async (i) => {
   const seen = (name) => [...document.querySelectorAll(name)].filter((e) => e.checkVisibility());
   const ranges = seen('.d2lx input[type=range]');
-  const sliders = ranges.length ? ranges : seen('.d2lx [role=slider]');
+  const points = seen('.d2lx [role=slider]');
+  const sliders = ranges.length ? ranges : points.length ? points : seen('.d2lx-film button');
   const keys = ['ArrowLeft', 'ArrowUp', 'ArrowRight', 'ArrowDown'];
   const input = sliders[i % sliders.length];
   const [low, high] = [Number(input.min), Number(input.max)];
@@ -187,7 +188,9 @@ MOVE = """async (i) => {
     requestAnimationFrame(() => (start = performance.now()));
     const event = ranges.length
       ? new Event('input', { bubbles: true })
-      : new KeyboardEvent('keydown', { key: keys[i % 4], shiftKey: true, bubbles: true });
+      : points.length
+        ? new KeyboardEvent('keydown', { key: keys[i % 4], shiftKey: true, bubbles: true })
+        : new MouseEvent('click', { bubbles: true });
     const before = performance.now();
     input.dispatchEvent(event);
     const handled = performance.now() - before;
@@ -207,6 +210,8 @@ def paint_times(
     page = browser.new_page(viewport={"width": 1000, "height": 900})
     page.set_content(f"<!doctype html><main>{explorable.to_html()}</main>")
     page.wait_for_selector(".d2lx .d2lx .d2lx-title")
+    # With all that is folded away, which is drawn, too.
+    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     devtools = page.context.new_cdp_session(page)
     devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
 
