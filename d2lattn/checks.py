@@ -1,4 +1,7 @@
-"""One wording for wrong arguments: the name, what it has, and what it needs."""
+"""One wording for wrong arguments: the name, what it has, and what it needs.
+
+A check raises TypeError for a wrong type or dtype, ValueError for a wrong shape or value.
+"""
 
 from numbers import Integral, Real
 from typing import Any
@@ -9,7 +12,7 @@ from torch import Tensor, nn
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
-def wrong(error: type[Exception], name: str, found: object, needs: str) -> Exception:
+def wrong(error: type[Exception], name: str, found: Any, needs: str) -> Exception:
     """Make the error to raise: TypeError for a type or dtype, ValueError for a shape or value.
 
     >>> wrong(ValueError, "keys", torch.ones(2, 3), "(B, K, D)")
@@ -21,67 +24,45 @@ def wrong(error: type[Exception], name: str, found: object, needs: str) -> Excep
     >>> wrong(TypeError, "keys", [1.0], "a tensor")
     TypeError('keys has type list; it needs a tensor')
     """
+    tensor = isinstance(found, Tensor)
     if error is TypeError:
-        kind = f"dtype {found.dtype}" if isinstance(found, Tensor) else f"type {_type(found)}"
-        has = f"has {kind}"
+        has = f"has dtype {found.dtype}" if tensor else f"has type {type(found).__name__}"
     else:
-        has = f"has shape {tuple(found.shape)}" if isinstance(found, Tensor) else f"is {found}"
+        has = f"has shape {tuple(found.shape)}" if tensor else f"is {found}"
     return error(f"{name} {has}; it needs {needs}")
 
 
 def check_shapes(**arguments: tuple[Any, ...]) -> None:
     """Make sure that tensors have these axes: a number is a size, a letter one size everywhere.
 
-    A list of axes that begins with "..." says what the last ones are.
+    Axes that begin with "..." are the last ones.
 
     >>> queries, keys = torch.ones(2, 3, 8), torch.ones(5, 4, 8)
     >>> check_shapes(queries=(queries, "B", "Q", "D"), keys=(keys, 5, "K", "D"))
     >>> check_shapes(queries=(queries, "B", "Q", 8), keys=(keys, "B", "K", 8))
     Traceback (most recent call last):
     ValueError: keys has shape (5, 4, 8); it needs (B, K, 8) = (2, K, 8)
-
-    Raises:
-        TypeError: one is no tensor.
-        ValueError: one has other axes.
     """
-    sizes: dict[str, int] = {}
-    for name, argument in arguments.items():  # written for speed: it is part of every call
-        found = argument[0]
+    sizes: dict[Any, int] = {}
+    for name, (found, *axes) in arguments.items():
         if not isinstance(found, Tensor):
             raise wrong(TypeError, name, found, "a tensor")
-        shape, axes = found.shape, argument[1:]
-        if axes[0] == "...":
-            axes = axes[1:]
-            shape = shape[-len(axes) :]
-        fits = len(shape) == len(axes)
-        for axis, size in zip(axes, shape, strict=False):
-            if size != (axis if axis.__class__ is int else sizes.setdefault(axis, size)):
+        needed = [sizes.get(axis, axis) for axis in axes]  # as far as others tell
+        last = axes[0] == "..."
+        shape = found.shape[1 - len(axes) :] if last else found.shape
+        fits = len(shape) == len(axes) - last
+        for axis, size in zip(needed[last:], shape, strict=False):
+            if size != (sizes.setdefault(axis, size) if isinstance(axis, str) else axis):
                 fits = False
         if not fits:
-            raise _wrong_shape(name, arguments)
-
-
-def _wrong_shape(name: str, arguments: dict[str, tuple[Any, ...]]) -> Exception:
-    """Word the error: the axes that the argument needs, by name and as far as others tell."""
-    found, *axes = arguments[name]
-    known: dict[Any, int] = {}
-    for other, (tensor, *named) in arguments.items():
-        if other == name:
-            break
-        known.update(zip(reversed(named), reversed(tensor.shape), strict=False))
-    needed = [axis if axis == "..." else known.get(axis, axis) for axis in axes]
-    needs = _axes(axes) if needed == axes else f"{_axes(axes)} = {_axes(needed)}"
-    return wrong(ValueError, name, found, needs)
+            needs = _axes(axes) if needed == axes else f"{_axes(axes)} = {_axes(needed)}"
+            raise wrong(ValueError, name, found, needs)
 
 
 def check_floats(layer: nn.Module | None = None, /, **tensors: Any) -> None:
     """Make sure that all are floating-point tensors of one dtype, that of the layer's weight.
 
-    Autocast may mix dtypes; and a layer without such a weight, as quantizing or an adapter makes
-    them, is not asked.
-
-    Raises:
-        TypeError: one is not.
+    Autocast may mix dtypes. A layer without such a weight (quantized, say) is not asked.
     """
     first_name, first = "module", getattr(layer, "weight", None)
     if not isinstance(first, Tensor) or not first.is_floating_point():
@@ -94,11 +75,7 @@ def check_floats(layer: nn.Module | None = None, /, **tensors: Any) -> None:
 
 
 def check_integers(name: str, found: Tensor) -> None:
-    """Make sure that it is a tensor of integers; booleans are none.
-
-    Raises:
-        TypeError: it is not.
-    """
+    """Make sure that it is a tensor of integers; booleans are none."""
     if not isinstance(found, Tensor) or found.dtype not in INTEGERS:
         raise wrong(TypeError, name, found, "a tensor of integers")
 
@@ -108,9 +85,6 @@ def check_range(name: str, found: Tensor, least: int, most: int) -> None:
 
     Where entries cannot be read (in `torch.compile`, `torch.export` and `torch.vmap`, and on the
     meta device), nothing is checked.
-
-    Raises:
-        ValueError: one is; the message says which.
 
     >>> check_range("tokens", torch.tensor([[3, 7]]), 0, 6)
     Traceback (most recent call last):
@@ -133,10 +107,6 @@ def check_range(name: str, found: Tensor, least: int, most: int) -> None:
 def check_sizes(**sizes: int) -> None:
     """Make sure that each is an integer from 1 up.
 
-    Raises:
-        TypeError: one is no integer.
-        ValueError: one is below 1.
-
     >>> check_sizes(num_hiddens=8, num_heads=0)
     Traceback (most recent call last):
     ValueError: num_heads is 0; it needs to be 1 or more
@@ -150,10 +120,6 @@ def check_sizes(**sizes: int) -> None:
 
 def check_share(name: str, share: float) -> float:
     """Give it back if it is a number from 0 to 1.
-
-    Raises:
-        TypeError: it is no number.
-        ValueError: it is another number, or not a number.
 
     >>> check_share("dropout", float("nan"))
     Traceback (most recent call last):
@@ -171,9 +137,5 @@ def _autocast(device: str) -> bool:
     return available and torch.is_autocast_enabled(device)
 
 
-def _axes(axes: list[int | str]) -> str:
+def _axes(axes: list[Any]) -> str:
     return f"({', '.join(map(str, axes))}{',' * (len(axes) == 1)})"
-
-
-def _type(found: object) -> str:
-    return type(found).__name__
