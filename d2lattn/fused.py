@@ -18,15 +18,9 @@ def fused_attention(
     >>> fused_attention(torch.ones(1, 1, 1), torch.ones(1, 2, 1), values)
     tensor([[[3.]]])
 
-    Values of another width than the queries, and dropout, take PyTorch's plain path, which does
-    hold the matrix.
-
-    Args:
-        queries: shape (B, Q, D), or (B, H, Q, D) with heads.
-        keys: shape (B, K, D) or (B, H, K, D).
-        values: shape (B, K, V) or (B, H, K, V).
-        mask: true where a key is valid; it broadcasts to the scores, and a row may be without.
-        dropout: the share of weights that is set to zero.
+    The mask broadcasts to the scores, and a row may be without a key; `dropout` is the share of
+    weights set to zero. That, and values of another width than the queries, take PyTorch's plain
+    path, which does hold the matrix.
     """
     if mask is None or mask.device.type in GIVES_ZEROS or mask.any(dim=-1).all():
         return _with_heads(queries, keys, values, mask, dropout)

@@ -1,8 +1,9 @@
 """What a valid length means: so many steps of a sequence count, from the first on.
 
 The rest is padding. Lengths are checked here and turned into a boolean mask, true where a step
-counts; whatever comes after takes the mask. Where entries cannot be read (see `check_range`),
-lengths are believed.
+counts; whatever comes after takes the mask. Lengths are integers from 0 to K, shape (B,), or (B, Q)
+if each query has its own; others raise TypeError or ValueError. Where entries cannot be read (see
+`check_range`), they are believed.
 """
 
 from collections.abc import Callable
@@ -13,8 +14,7 @@ from torch import Tensor
 from d2lattn.checks import check_integers, check_range, wrong
 
 Mask = Tensor | Callable[[], Tensor | None] | None
-"""True where a key is valid; None where all are. A mask may come as what makes it: then nobody has
-to keep it, and it is made again when weights are read."""
+"""True where a key is valid, or what makes that, so that nobody has to keep it; None: all are."""
 
 
 def made(mask: Mask) -> Tensor | None:
@@ -29,17 +29,8 @@ def length_mask(valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_l
     tensor([[ True, False, False],
             [ True,  True, False]])
 
-    Args:
-        valid_lens: integers from 0 to K, shape (B,), or (B, Q) if each query has its own.
-        shape: of what is masked: (B, K), scores (B, Q, K) or scores with heads (B, H, Q, K).
-        name: what an error calls the lengths.
-
-    Returns:
-        A mask of as many axes as `shape`; queries and heads that share a length have size 1.
-
-    Raises:
-        TypeError: the lengths are not a tensor of integers.
-        ValueError: their shape does not fit, or one is below 0 or above K.
+    Masked are (B, K), scores (B, Q, K) or scores with heads (B, H, Q, K). The mask has as many
+    axes; queries and heads that share a length have size 1. An error calls the lengths `name`.
     """
     check_lengths(valid_lens, shape, name)
     sequences, *queries = valid_lens.shape
@@ -80,17 +71,8 @@ def sequence_mask(X: Tensor, valid_len: Tensor, value: float = 0) -> Tensor:
     tensor([[1, 0, 0],
             [4, 5, 0]])
 
-    Args:
-        X: sequences, shape (B, K) or (B, K, ...). It is not changed.
-        valid_len: how many steps of each sequence count, integers from 0 to K, shape (B,).
-        value: what the other steps hold afterwards.
-
-    Returns:
-        A new tensor of the shape and dtype of `X`.
-
-    Raises:
-        TypeError: `X` is not a tensor, or `valid_len` not one of integers.
-        ValueError: a shape or a length does not fit.
+    Takes sequences (B, K) or (B, K, ...) and lengths (B,); gives a new tensor of that shape and
+    dtype. A wrong type raises TypeError, a wrong shape or length ValueError.
 
     Source: d2l.ai section 9.7.2; the notes use it in listing 10.3.1.
     """

@@ -1,14 +1,16 @@
 """Scoring functions: masked softmax, additive attention and scaled dot-product attention.
 
-The first axis is the batch. What takes `valid_lens` counts and checks (see `masks`); what takes a
-mask, true where a key is valid, computes and checks nothing.
+Attention is called with queries (B, Q, D), keys (B, K, D'), values (B, K, V) and `valid_lens` (see
+`masks`; None: all keys are valid), and gives (B, Q, V). An axis of heads after the batch works too.
+Wrong types raise TypeError, wrong shapes and lengths ValueError. Queries, keys and values need to
+be finite, masked ones too. What takes a mask in place of lengths checks nothing.
 """
 
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import partial
+from threading import local
 from typing import Any
 
 import torch
@@ -20,13 +22,14 @@ from d2lattn.fused import fused_attention
 from d2lattn.masks import Mask, length_mask, made
 
 
-class _Own(dict[object, Any]):
-    """What a thread's own passes keep, and how many blocks read it."""
+class _Own(local):
+    """What a thread's own passes keep, while there are blocks of `own_weights` that read it."""
 
-    blocks = 0
+    def __init__(self) -> None:
+        self.blocks, self.weights = 0, dict[object, Any]()
 
 
-_own: ContextVar[_Own | None] = ContextVar("own", default=None)
+_own = _Own()
 
 
 @contextmanager
@@ -36,27 +39,24 @@ def own_weights() -> Iterator[None]:
     A module has one place for what it last looked at. If several threads use it, each reads what
     any of them left there last, unless it reads inside of this.
     """
-    own = _own.get()
-    own = _Own() if own is None else own
-    own.blocks += 1
-    _own.set(own)
+    _own.blocks += 1
     try:
         yield
     finally:
-        own.blocks -= 1  # not put back by a token: blocks need not end in the order they began in
-        if not own.blocks:
-            _own.set(None)
+        _own.blocks -= 1  # counted, since blocks need not end in the order they began in
+        if not _own.blocks:
+            _own.weights.clear()
 
 
 class Attends:
     """Comes before `nn.Module` among the bases of what has `attention_weights`: one contract.
 
     At the end of `forward`, so that a call that fails changes nothing, a module tells `_keep` how
-    its weights are worked out, from tensors without a graph. Nothing is worked out unless somebody
-    reads them, and what is read is the reader's own: to change it changes nothing else. What a
-    caller changes after the call (lengths, a mask, queries) changes no weights either; where these
-    can no longer be told, reading raises a RuntimeError. Copies and files of a module start
-    without: what it last looked at is not part of it, and tensors of `torch.func` cannot be stored.
+    its weights are worked out, from tensors without a graph; only who reads them pays. What is read
+    is the reader's own: to change it changes nothing else. What a caller changes after the call
+    (lengths, a mask, queries) changes no weights either; where these can no longer be told, reading
+    raises a RuntimeError. Copies and files of a module start without: tensors of `torch.func`, for
+    one, cannot be stored.
     """
 
     _weights: Any = None
@@ -72,13 +72,14 @@ class Attends:
 
     def _keep(self, weights: Any) -> None:
         vars(self)["_weights"] = weights  # `nn.Module` would first search its parameters: slow
-        if not torch.compiler.is_compiling() and (own := _own.get()) is not None:
-            own[self] = weights
+        if not torch.compiler.is_compiling() and _own.blocks:
+            _own.weights[self] = weights
 
     def _last(self) -> Any:
         """Give what `_keep` was told last."""
-        own = None if torch.compiler.is_compiling() else _own.get()
-        weights = self._weights if own is None else own.get(self, self._weights)
+        weights = self._weights
+        if not torch.compiler.is_compiling():
+            weights = _own.weights.get(self, weights)
         if weights is None:
             raise RuntimeError("attention_weights: there are none before the first forward pass")
         return weights
@@ -98,17 +99,9 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
     <BLANKLINE>
             [[0.2500, 0.2500, 0.2500, 0.2500]]])
 
-    Args:
-        X: scores, shape (B, Q, K), or (B, H, Q, K) with heads, or (B, K) with one query each.
-        valid_lens: integers from 0 to K: None (all keys are valid), shape (B,) (one length for all
-            queries of a sequence) or (B, Q) (a length for each query; heads share it).
-
-    Returns:
-        The weights, a tensor of the shape and dtype of `X`; each row sums to 1 or is zero.
-
-    Raises:
-        TypeError: `X` is not a tensor of floating-point numbers, or the lengths not of integers.
-        ValueError: a shape or a length does not fit.
+    Takes scores (B, Q, K), or (B, H, Q, K) with heads, or (B, K) with one query each, and lengths
+    as in `masks`, which heads share; gives weights of that shape and dtype. A wrong type raises
+    TypeError, a wrong shape or length ValueError.
 
     Source: d2l.ai section 11.3.2.1; the notes' listing 10.3.1.
     """
@@ -146,13 +139,8 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
     >>> additive_scores(torch.zeros(1, 1, 2), torch.tensor([[[0.0, 9.0]]]), torch.ones(2))
     tensor([[[1.0000]]])
 
-    Args:
-        queries: projected queries W_q q, shape (B, Q, h); (B, H, Q, h) works too.
-        keys: projected keys W_k k, shape (B, K, h) or (B, H, K, h).
-        w_v: the vector that sums the features up, shape (h,).
-
-    Returns:
-        Scores of shape (B, Q, K) or (B, H, Q, K).
+    Takes projected queries W_q q, (B, Q, h), projected keys W_k k, (B, K, h), and the vector that
+    sums the features up, (h,); gives scores (B, Q, K). Heads after the batch work too.
 
     Source: Bahdanau et al. 2015, appendix A.1.2; d2l.ai section 11.3.4.
     """
@@ -168,11 +156,6 @@ class AdditiveAttention(Attends, nn.Module):
     >>> values = torch.tensor([[[2.0], [4.0], [9.0]]])
     >>> attention(torch.ones(1, 1, 3), torch.ones(1, 3, 2), values, torch.tensor([2]))
     tensor([[[3.]]], grad_fn=<UnsafeViewBackward0>)
-
-    Call it with queries (B, Q, query_size), keys (B, K, key_size), values (B, K, V) and
-    `valid_lens` as in `masked_softmax`; it gives (B, Q, V). An axis of heads after the batch works
-    too. Wrong types raise TypeError, wrong shapes and lengths ValueError. Keys and values need to
-    be finite, masked ones too.
 
     With n = B Q K h, a forward pass holds n numbers beside tensors of three axes, and so does its
     graph; the backward pass reaches 3 n.
@@ -258,11 +241,6 @@ class DotProductAttention(Attends, nn.Module):
     >>> attention.attention_weights
     tensor([[[0.5000, 0.5000, 0.0000]]])
 
-    Call it with queries (B, Q, D), keys (B, K, D), values (B, K, V) and `valid_lens` as in
-    `masked_softmax`; it gives (B, Q, V). An axis of heads after the batch works too. Wrong types
-    raise TypeError, wrong shapes and lengths ValueError. Queries, keys and values need to be
-    finite, masked ones too.
-
     The weights are worked out from queries and keys when they are read: so read them before you
     change those in place. After it, reading raises a RuntimeError (but not for tensors made in
     inference mode, which do not count their changes).
@@ -291,10 +269,7 @@ class DotProductAttention(Attends, nn.Module):
         return keys
 
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Mask = None) -> Tensor:
-        """Average the values by softmax(q^T k / sqrt(d)).
-
-        The mask, true where a key is valid, broadcasts to the scores: (Q, K) will do.
-        """
+        """Average the values by softmax(q^T k / sqrt(d)); a mask (Q, K) will do, it broadcasts."""
         layer = self.dropout  # asked for once: `nn.Module` searches for it
         dropout = layer.p if layer.training else 0.0
         output = fused_attention(queries, keys, values, made(mask), dropout)
@@ -308,21 +283,20 @@ class _DotProductWeights:
 
     def __init__(self, queries: Tensor, keys: Tensor, mask: Mask) -> None:
         self.queries, self.keys, self.mask = queries.detach(), keys.detach(), mask
-        self.versions = None
+        self.versions: dict[str, int] = {}
         if torch.compiler.is_compiling():
             # The compiler cannot give both a tensor, as a decoder's state does, and a view of it.
             self.queries, self.keys = self.queries.clone(), self.keys.clone()
         elif not (queries.is_inference() or keys.is_inference()):
-            self.versions = queries._version, keys._version
+            self.versions = {"queries": queries._version, "keys": keys._version}
 
     def __call__(self) -> Tensor:
-        if self.versions is not None:
-            for place, name in enumerate(("queries", "keys")):
-                if getattr(self, name)._version != self.versions[place]:
-                    raise RuntimeError(
-                        f"attention_weights: {name} was changed in place after the pass; "
-                        "read the weights before that, or hand in a copy"
-                    )
+        for name, version in self.versions.items():
+            if getattr(self, name)._version != version:
+                raise RuntimeError(
+                    f"attention_weights: {name} was changed in place after the pass; "
+                    "read the weights before that, or hand in a copy"
+                )
         # Like the fused kernel: scores of half-precision inputs are summed in single precision.
         exact = torch.promote_types(self.queries.dtype, torch.float32)
         scores = dot_product_scores(self.queries.to(exact), self.keys.to(exact))  # (B, Q, K)
@@ -330,11 +304,7 @@ class _DotProductWeights:
 
 
 def _check_shapes(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    query_size: int | str = "D",
-    key_size: int | str = "D",
+    queries: Tensor, keys: Tensor, values: Tensor, query_size: Any = "D", key_size: Any = "D"
 ) -> None:
     batch = ("B", "H") if queries.dim() > 3 else ("B",)
     check_shapes(
