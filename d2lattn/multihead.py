@@ -45,16 +45,9 @@ def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
             [[3, 4],
              [7, 8]]])
 
-    Args:
-        X: queries, keys or values, shape (B, N, D).
-        num_heads: how many heads; H divides D.
-
-    Returns:
-        A tensor (B * H, N, D / H), in which the heads of the first sequence come first.
-
-    Raises:
-        TypeError: `X` is not a tensor.
-        ValueError: its shape does not fit.
+    Takes queries, keys or values, (B, N, D), where H divides D; gives (B * H, N, D / H), in which
+    the heads of the first sequence come first. What is no tensor raises TypeError, a shape that
+    does not fit ValueError.
 
     Source: d2l.ai section 11.5.2; the notes' section 10.5.2.
     """
@@ -70,16 +63,7 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
     tensor([[[1, 2, 3, 4],
              [5, 6, 7, 8]]])
 
-    Args:
-        X: the heads' outputs, shape (B * H, N, D / H).
-        num_heads: how many heads, H.
-
-    Returns:
-        A tensor (B, N, D).
-
-    Raises:
-        TypeError: `X` is not a tensor.
-        ValueError: its shape does not fit.
+    Takes the heads' outputs, (B * H, N, D / H); gives (B, N, D). It raises like `transpose_qkv`.
 
     Source: d2l.ai section 11.5.2; the notes' section 10.5.2.
     """
@@ -106,11 +90,9 @@ class MultiHeadAttention(Attends, nn.Module):
     <BLANKLINE>
              [[0.0000, 1.0000]]]])
 
-    Call it with queries (B, Q, query_size), keys (B, K, key_size), values (B, K, value_size) and
-    `valid_lens` as in `masked_softmax`, which all heads share; it gives (B, Q, num_hiddens). Wrong
-    types raise TypeError, wrong shapes and lengths ValueError. A query with no valid key gets zeros
-    from every head, and so at most the bias of `W_o`. Keys and values need to be finite, even
-    masked ones: 0 times NaN is NaN.
+    Called like every attention (see `scoring`), with lengths that all heads share, it gives
+    (B, Q, num_hiddens). A query with no valid key gets zeros from every head, and so at most the
+    bias of `W_o`.
 
     Args:
         key_size: width of a key.
@@ -140,7 +122,6 @@ class MultiHeadAttention(Attends, nn.Module):
     ) -> None:
         super().__init__()
         check_sizes(key_size=key_size, query_size=query_size, value_size=value_size)
-        check_sizes(num_hiddens=num_hiddens)
         _check_heads("num_hiddens", num_hiddens, num_heads)
         self.key_size, self.query_size, self.value_size = key_size, query_size, value_size
         self.num_heads = num_heads
@@ -181,10 +162,7 @@ class MultiHeadAttention(Attends, nn.Module):
 
 
 def _check_heads(name: str, size: int, num_heads: int) -> None:
-    """Raise a ValueError, which says what would do, unless the heads get equal shares."""
-    check_sizes(num_heads=num_heads)
-    if size < 1 or size % num_heads:
-        below = size // num_heads * num_heads
-        would_do = " or ".join(str(fits) for fits in (below, below + num_heads) if fits > 0)
-        needs = f"to be a multiple of num_heads, {num_heads}: {would_do} would do"
-        raise wrong(ValueError, name, size, needs)
+    """Raise a ValueError unless the heads get equal shares."""
+    check_sizes(**{name: size, "num_heads": num_heads})
+    if size % num_heads:
+        raise wrong(ValueError, name, size, f"to be a multiple of num_heads, {num_heads}")

@@ -17,15 +17,8 @@ def sinusoids(max_len: int, num_hiddens: int) -> Tensor:
             [ 0.8415,  0.5403,  0.0100,  0.9999],
             [ 0.9093, -0.4161,  0.0200,  0.9998]])
 
-    Args:
-        max_len: how many positions i there are, from 0 on.
-        num_hiddens: d, width of an encoding.
-
-    Returns:
-        A tensor of PyTorch's default dtype, shape (max_len, num_hiddens).
-
-    Raises:
-        ValueError: a size is below 1.
+    Gives those of positions i from 0 on, (max_len, num_hiddens), in PyTorch's default dtype.
+    A size that is no integer raises TypeError, one below 1 ValueError.
 
     Source: Vaswani et al. 2017, section 3.5; the notes' section 10.6.3.
     """
