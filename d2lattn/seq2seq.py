@@ -1,7 +1,16 @@
 """Encoders and decoders (chapter 4): the interfaces, and the translators built of GRUs.
 
-Batches come first everywhere: sequences of tokens are (B, T), their states (B, T, D). Source
-lengths, where a method takes them, have shape (B,); None means that nothing is padding.
+Batches come first: sequences of tokens are (B, T), their states (B, T, D). Source lengths, where a
+method takes them, have shape (B,); None means that nothing is padding. Wrong types raise TypeError,
+wrong shapes, tokens and lengths ValueError.
+
+The GRUs have the same options:
+
+- `vocab_size`: number of tokens, of the source or of the target, V.
+- `embed_size`: width of a token's vector.
+- `num_hiddens`, `num_layers`: D, width of a state, and how many GRUs stand on top of each other;
+  the same in an encoder and its decoder.
+- `dropout`: the share of embedded entries, and of entries between layers, set to zero.
 """
 
 from functools import partial
@@ -70,10 +79,7 @@ def take(state: Any, rows: Tensor) -> Any:
 
 
 class EncoderDecoder(nn.Module):
-    """An encoder and a decoder, trained together.
-
-    Source: d2l.ai section 10.6.
-    """
+    """An encoder and a decoder, trained together (d2l.ai section 10.6)."""
 
     def __init__(self, encoder: Encoder, decoder: Decoder) -> None:
         super().__init__()
@@ -83,10 +89,9 @@ class EncoderDecoder(nn.Module):
     def forward(
         self, enc_X: Tensor, dec_X: Tensor, enc_valid_lens: Tensor | None = None
     ) -> tuple[Tensor, Any]:
-        """Predict the token after each token of `dec_X`, which starts with <bos>.
+        """Predict the token after each token of `dec_X`, (B, T), which starts with <bos>.
 
-        Takes source tokens (B, S), target tokens shifted right by one (B, T) and the source's
-        lengths; gives scores (B, T, V) and the decoder's state after the last step.
+        Gives scores (B, T, V) and the decoder's state after the last step.
         """
         enc_outputs = self.encoder(enc_X, enc_valid_lens)
         return self.decoder(dec_X, self.decoder.init_state(enc_outputs, enc_valid_lens))
@@ -97,20 +102,12 @@ class Seq2SeqEncoder(Encoder):
 
     Read in one direction, state h_t knows the tokens up to t. With `bidirectional` a second GRU
     reads from the end, and h_t joins both, so that it knows the whole sentence from where t
-    stands. Each then gets half of the width: a decoder meets the same shapes either way.
+    stands. Each then gets half of the width, which has to be even.
 
     >>> encoder = Seq2SeqEncoder(vocab_size=10, embed_size=3, num_hiddens=4, num_layers=2)
     >>> outputs, state = encoder(torch.tensor([[5, 6, 2, 0]]), torch.tensor([3]))
     >>> outputs.shape, state.shape, bool((outputs[0, 3] == 0).all())
     (torch.Size([1, 4, 4]), torch.Size([2, 1, 4]), True)
-
-    Args:
-        vocab_size: number of source tokens.
-        embed_size: width of a token's vector.
-        num_hiddens: D, width of a state; even if the encoder is bidirectional.
-        num_layers: GRUs on top of each other.
-        dropout: the share of embedded entries, and of entries between layers, set to zero.
-        bidirectional: read from the end, too.
 
     Source: Bahdanau et al. 2015, section 3.2; d2l.ai section 10.7.
     """
@@ -140,8 +137,7 @@ class Seq2SeqEncoder(Encoder):
         """Read source tokens (B, S) of lengths 1 to S.
 
         Gives the states h_t of the last layer, (B, S, D), zero where there is padding, and the
-        last valid state of each layer, (num_layers, B, D). Tokens or lengths of a wrong type raise
-        TypeError, of a wrong shape or value ValueError.
+        last valid state of each layer, (num_layers, B, D).
         """
         embedded = self.dropout(embed_tokens(self.embedding, X))  # (B, S) -> (B, S, E)
         if valid_lens is None:
@@ -178,13 +174,6 @@ class Seq2SeqDecoder(Decoder):
     >>> logits.shape
     torch.Size([1, 3, 7])
 
-    Args:
-        vocab_size: V, number of target tokens.
-        embed_size: width of a token's vector.
-        num_hiddens: D, width of a state, the same as the encoder's.
-        num_layers: GRUs on top of each other, as many as the encoder has.
-        dropout: the share of embedded entries, and of entries between layers, set to zero.
-
     Source: Cho et al. 2014, section 2.2; d2l.ai section 10.7.
     """
 
@@ -206,14 +195,13 @@ class Seq2SeqDecoder(Decoder):
         self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
     ) -> PlainState:
         """Start from the encoder's last state; its top layer is the context of every step."""
-        _check_encoded(enc_outputs, self.rnn)
-        _, hidden = enc_outputs
+        _, hidden = _checked(enc_outputs, self.rnn)
         return PlainState(hidden, hidden[-1])
 
     def forward(self, X: Tensor, state: PlainState) -> tuple[Tensor, PlainState]:
         """Predict the token after each token of X, shape (B, T): scores of shape (B, T, V)."""
-        _check_state(state, PlainState, X)
         embedded = self.dropout(embed_tokens(self.embedding, X))  # (B, T) -> (B, T, E)
+        check_state(state, PlainState, X, "context")
         context = state.context.unsqueeze(1).expand(-1, X.shape[1], -1)  # (B, D) -> (B, T, D)
         outputs, hidden = self.rnn(torch.cat((context, embedded), dim=-1), state.hidden)
         return self.dense(outputs), PlainState(hidden, state.context)  # (B, T, D) -> (B, T, V)
@@ -247,16 +235,9 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
     >>> logits.shape, model.decoder.attention_weights.shape
     (torch.Size([1, 2, 7]), torch.Size([1, 2, 3]))
 
-    Args:
-        vocab_size: V, number of target tokens.
-        embed_size: width of a token's vector.
-        num_hiddens: D, width of a state, the same as the encoder's.
-        num_layers: GRUs on top of each other, as many as the encoder has.
-        dropout: the share of embedded entries, and of entries between layers, set to zero.
-        attention_dropout: the share of attention weights set to zero; apart from `dropout`, so
-            that the weights of a heatmap can be trained without it.
-        bridge: start from the encoder's last state, as the notes do. Without it the decoder starts
-            from zeros, and what it knows of the source it has from attention alone.
+    `attention_dropout`, of the weights, is apart from `dropout`, so that the weights of a heatmap
+    can be trained without it. With `bridge` the decoder starts from the encoder's last state, as
+    the notes do; without it from zeros, and what it knows of the source it has from attention.
 
     Source: Bahdanau et al. 2015, section 3.1; d2l.ai section 11.4; the notes' listing 10.4.2.
     """
@@ -284,8 +265,7 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
         self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
     ) -> AttentionState:
         """Start from the encoder's last state or zeros; what all steps share is made once."""
-        _check_encoded(enc_outputs, self.rnn)
-        values, hidden = enc_outputs
+        values, hidden = _checked(enc_outputs, self.rnn)
         hidden = hidden if self.bridge else torch.zeros_like(hidden)
         mask = None
         if enc_valid_lens is not None:
@@ -295,8 +275,8 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
 
     def forward(self, X: Tensor, state: AttentionState) -> tuple[Tensor, AttentionState]:
         """Predict the token after each token of X, shape (B, T): scores of shape (B, T, V)."""
-        _check_state(state, AttentionState, X)
         embedded = self.dropout(embed_tokens(self.embedding, X))  # (B, T) -> (B, T, E)
+        check_state(state, AttentionState, X, "values")
         hidden, values, projected_keys, mask = state
         outputs, weights = [], []
         for step in embedded.split(1, dim=1):  # T times (B, 1, E)
@@ -352,17 +332,11 @@ def _gru(
 ) -> nn.GRU:
     # The GRU's dropout is that between layers, and it warns where there is one layer.
     between = dropout if num_layers > 1 else 0
-    return nn.GRU(
-        input_size,
-        width,
-        num_layers,
-        batch_first=True,
-        dropout=between,
-        bidirectional=bidirectional,
-    )
+    sizes = input_size, width, num_layers
+    return nn.GRU(*sizes, batch_first=True, dropout=between, bidirectional=bidirectional)
 
 
-def _check_encoded(enc_outputs: tuple[Tensor, Tensor], rnn: nn.GRU) -> None:
+def _checked(enc_outputs: tuple[Tensor, Tensor], rnn: nn.GRU) -> tuple[Tensor, Tensor]:
     """Tell a decoder that does not fit its encoder apart, before the GRU stumbles over it."""
     if not isinstance(enc_outputs, tuple) or len(enc_outputs) != 2:
         raise wrong(TypeError, "enc_outputs", enc_outputs, "the pair that a Seq2SeqEncoder gives")
@@ -372,23 +346,19 @@ def _check_encoded(enc_outputs: tuple[Tensor, Tensor], rnn: nn.GRU) -> None:
         "the states in enc_outputs": (outputs, "B", "S", rnn.hidden_size),
     }
     check_shapes(**shapes)
+    return enc_outputs
 
 
-def _check_state(state: Any, kind: type, X: Tensor) -> None:
-    check_state(state, kind)
-    check_batch(X, state.hidden.shape[1])
-
-
-def check_state(state: object, kind: type) -> None:
-    """Raise a TypeError unless it is a state of that kind."""
+def check_state(state: Any, kind: type, X: Tensor, *batched: str) -> None:
+    """Raise unless it is a state of that kind, and its parts hold as many sequences as X."""
     if not isinstance(state, kind):
         raise wrong(TypeError, "state", state, f"a {kind.__name__}, as init_state gives it")
-
-
-def check_batch(X: Tensor, num_sequences: int) -> None:
-    """Raise a ValueError unless there are as many sequences as a state has."""
-    if isinstance(X, Tensor) and X.dim() and len(X) != num_sequences:
-        raise wrong(ValueError, "X", X, f"{num_sequences} sequences, as many as the state has")
+    for name in batched:
+        kept = getattr(state, name)
+        kept = kept[0] if isinstance(kept, tuple) else kept
+        if kept is not None and len(X) != len(kept):
+            needs = f"{len(kept)} sequences, as many as the state has"
+            raise wrong(ValueError, "X", X, needs)
 
 
 def _select(state: Any, rows: Tensor) -> Any:

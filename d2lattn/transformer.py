@@ -3,7 +3,7 @@
 Sequences of tokens are (B, T), what stands at their positions is (B, T, D). Decoders carry the keys
 and values of the steps before, so that each step is computed once.
 
-The options of blocks and stacks are the same:
+Blocks and stacks have the same options:
 
 - `num_hiddens`: D, width of a position, the same in an encoder and its decoder.
 - `ffn_num_hiddens`: width of the network in each block.
@@ -13,11 +13,14 @@ The options of blocks and stacks are the same:
 - `bias`: whether the projections of attention add one.
 - `cross_attention`: whether a decoder has a source to ask.
 
-What stands in padding needs to be finite.
-
 Stacks have some more: `vocab_size`, the number of tokens; `num_layers`, of blocks; `max_len`, how
 many positions there are; and `pos_encoding`, a module that takes (B, T, D) and the position of the
 first step, such as `LearnedPositionalEncoding`, in place of sinusoids.
+
+Wrong types raise TypeError, wrong shapes, tokens and lengths ValueError, and so does a sequence
+longer than `max_len`. What stands in padding needs to be finite.
+
+Sources: Vaswani et al. 2017, section 3; d2l.ai section 11.7; the notes' section 10.7.
 """
 
 import math
@@ -33,14 +36,7 @@ from d2lattn.masks import Mask, causal_mask, length_mask
 from d2lattn.multihead import MultiHeadAttention
 from d2lattn.positional import PositionalEncoding
 from d2lattn.scoring import Attends
-from d2lattn.seq2seq import (
-    AttentionDecoder,
-    Encoder,
-    check_batch,
-    check_state,
-    embed_tokens,
-    token_embedding,
-)
+from d2lattn.seq2seq import AttentionDecoder, Encoder, check_state, embed_tokens, token_embedding
 
 KeysValues = tuple[Tensor, Tensor]
 
@@ -54,7 +50,7 @@ class PositionWiseFFN(nn.Module):
     >>> ffn(torch.tensor([[[1.0], [-5.0]]])).tolist()  # (1 + 1) twice, + 1; nothing, + 1
     [[[5.0], [1.0]]]
 
-    Source: Vaswani et al. 2017, section 3.3; d2l.ai section 11.7.2; the notes' section 10.7.2.
+    Source: Vaswani et al. 2017, section 3.3.
     """
 
     def __init__(self, ffn_num_input: int, ffn_num_hiddens: int, ffn_num_outputs: int) -> None:
@@ -84,13 +80,9 @@ class AddNorm(nn.Module):
     >>> [round(entry, 2) for entry in normed.tolist()]
     [-1.0, 1.0]
 
-    Args:
-        normalized_shape: width of a position, D, or a list of the last axes.
-        dropout: the share of the sublayer's entries that training sets to zero.
-        norm_first: norm what goes in (pre-norm), not the sum (post-norm).
+    `normalized_shape` is the width of a position, D, or a list of the last axes.
 
-    Source: Vaswani et al. 2017, section 3.1, and Xiong et al. 2020, figure 1; d2l.ai section
-    11.7.3; the notes' section 10.7.2.
+    Source: Vaswani et al. 2017, section 3.1 (post-norm); Xiong et al. 2020, figure 1 (pre-norm).
     """
 
     def __init__(
@@ -123,10 +115,6 @@ class EncoderBlock(nn.Module):
     torch.Size([1, 2, 3, 3])
 
     Call it with sequences (B, T, D) and `valid_lens` as in `masked_softmax`; it gives (B, T, D).
-
-    The options are told at the top of the module.
-
-    Source: Vaswani et al. 2017, section 3.1; d2l.ai section 11.7.4; the notes' section 10.7.2.
     """
 
     def __init__(
@@ -152,8 +140,7 @@ class EncoderBlock(nn.Module):
         """
         check_floats(self.ffn.dense1, X=X)
         check_shapes(X=(X, "B", "N", self.attention.query_size))
-        if valid_lens is not None:
-            mask = length_mask(valid_lens, _scores(X))
+        mask = mask if valid_lens is None else _length_mask(valid_lens, X)
         ask = self.attention
         X = self.addnorm1.around(X, lambda Z: ask.attend(Z, *ask.project(Z, Z), mask))
         return self.addnorm2.around(X, self.ffn)
@@ -170,10 +157,6 @@ class TransformerEncoder(Attends, Encoder):
     torch.Size([1, 4, 4])
     >>> encoder.attention_weights.shape  # (B, layers, H, S, S)
     torch.Size([1, 3, 2, 4, 4])
-
-    The options are told at the top of the module.
-
-    Source: Vaswani et al. 2017, section 3; d2l.ai section 11.7.4; the notes' section 10.7.3.
     """
 
     def __init__(
@@ -191,28 +174,20 @@ class TransformerEncoder(Attends, Encoder):
         pos_encoding: nn.Module | None = None,
     ) -> None:
         super().__init__()
-        check_sizes(vocab_size=vocab_size, num_hiddens=num_hiddens)
-        check_sizes(ffn_num_hiddens=ffn_num_hiddens, num_layers=num_layers)
+        check_sizes(num_hiddens=num_hiddens, num_layers=num_layers)
         # Vectors of length about 1, which sqrt(D) makes as large as the waves of position.
         self.embedding = token_embedding(vocab_size, num_hiddens, num_hiddens**-0.5)
         self.scale = math.sqrt(num_hiddens)
-        if pos_encoding is None:
-            pos_encoding = PositionalEncoding(num_hiddens, dropout, max_len)
-        self.pos_encoding = pos_encoding
+        self.pos_encoding = pos_encoding or PositionalEncoding(num_hiddens, dropout, max_len)
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
-        self.blks = nn.ModuleList(
-            EncoderBlock(*sizes, norm_first=norm_first, bias=bias) for _ in range(num_layers)
-        )
+        options = {"norm_first": norm_first, "bias": bias}
+        self.blks = nn.ModuleList(EncoderBlock(*sizes, **options) for _ in range(num_layers))
         self.ln = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        """Read tokens (B, S) of lengths `valid_lens`, (B,); give what stands there, (B, S, D).
-
-        Tokens or lengths of a wrong type raise TypeError, of a wrong shape or value ValueError, and
-        so does a sequence longer than `max_len`.
-        """
+        """Read tokens (B, S) of lengths `valid_lens`, (B,); give what stands there, (B, S, D)."""
         X = self.pos_encoding(embed_tokens(self.embedding, X, self.scale))  # (B, S) -> (B, S, D)
-        mask = None if valid_lens is None else length_mask(valid_lens, _scores(X))
+        mask = None if valid_lens is None else _length_mask(valid_lens, X)
         weights = []
         block: Any
         for block in self.blks:
@@ -246,10 +221,6 @@ class DecoderBlock(nn.Module):
     >>> X, state = block(torch.ones(1, 1, 4), state)  # a fourth step, which asks all four
     >>> block.attention1.attention_weights.shape
     torch.Size([1, 2, 1, 4])
-
-    The options are told at the top of the module.
-
-    Source: Vaswani et al. 2017, section 3.1; d2l.ai section 11.7.5; the notes' section 10.7.2.
     """
 
     def __init__(
@@ -276,7 +247,7 @@ class DecoderBlock(nn.Module):
         self, enc_outputs: Tensor | None = None, enc_valid_lens: Tensor | None = None
     ) -> BlockState:
         """Start without a past; project the encoder's outputs (B, S, D) once for all steps."""
-        if self.attention2 is None:
+        if (ask := self.attention2) is None:
             for name, given in (("enc_outputs", enc_outputs), ("enc_valid_lens", enc_valid_lens)):
                 if given is not None:
                     raise wrong(TypeError, name, given, "to be None without cross_attention")
@@ -284,36 +255,35 @@ class DecoderBlock(nn.Module):
         if enc_outputs is None:
             needs = "what the encoder gives, (B, S, D), unless cross_attention=False"
             raise wrong(TypeError, "enc_outputs", enc_outputs, needs)
-        check_floats(self.attention2.W_k, enc_outputs=enc_outputs)
-        check_shapes(enc_outputs=(enc_outputs, "B", "N", self.attention2.key_size))
+        check_floats(ask.W_k, enc_outputs=enc_outputs)
+        check_shapes(enc_outputs=(enc_outputs, "B", "N", ask.key_size))
         mask = None
         if enc_valid_lens is not None:
             lengths = length_mask(enc_valid_lens, enc_outputs.shape[:2], "enc_valid_lens")
             mask = lengths[:, None, None]  # (B, S) -> (B, 1, 1, S)
-        return BlockState(None, self.attention2.project(enc_outputs, enc_outputs), mask)
+        return BlockState(None, ask.project(enc_outputs, enc_outputs), mask)
 
     def forward(self, X: Tensor, state: BlockState) -> tuple[Tensor, BlockState]:
         """Take what stands at the next T steps, (B, T, D); give what stands there afterwards."""
         check_floats(self.ffn.dense1, X=X)
         check_shapes(X=(X, "B", "N", self.attention1.query_size))
-        check_state(state, BlockState)
+        check_state(state, BlockState, X, "past", "source")
         past: Any
         source: Any
         past, source, source_mask = state
         if (self.attention2 is None) != (source is None):
             needs = "keys and values as init_state gives them, or None without cross_attention"
             raise wrong(TypeError, "state.source", source, needs)
-        for kept in (past, source):
-            if kept is not None:
-                check_batch(X, len(kept[0]))
 
         def ask_past(Z: Tensor) -> Tensor:
             nonlocal past
-            past = _append(past, self.attention1.project(Z, Z))  # (B, H, P + T, D / H) each
-            steps, so_far = Z.shape[1], past[0].shape[2]
+            k, v = self.attention1.project(Z, Z)  # (B, H, T, D / H) each
+            if past is not None:  # (B, H, P, D / H) and (B, H, T, D / H) -> (B, H, P + T, D / H)
+                k, v = torch.cat((past[0], k), dim=2), torch.cat((past[1], v), dim=2)
+            past = k, v
+            steps, so_far = Z.shape[1], k.shape[2]
             # A single step is the last one, and may see all.
             mask = partial(causal_mask, steps, so_far, Z.device) if steps > 1 else None
-            k, v = past
             return self.attention1.attend(Z, k, v, mask)
 
         X = self.addnorm1.around(X, ask_past)  # (B, T, D)
@@ -353,10 +323,6 @@ class TransformerDecoder(Attends, AttentionDecoder):
     >>> scores, state = decoder(torch.tensor([[1, 4, 5]]), decoder.init_state())
     >>> scores.shape
     torch.Size([1, 3, 7])
-
-    The options are told at the top of the module.
-
-    Source: Vaswani et al. 2017, section 3; d2l.ai section 11.7.5; the notes' section 10.7.3.
     """
 
     def __init__(
@@ -375,26 +341,14 @@ class TransformerDecoder(Attends, AttentionDecoder):
         pos_encoding: nn.Module | None = None,
     ) -> None:
         super().__init__()
-        check_sizes(vocab_size=vocab_size, num_hiddens=num_hiddens)
-        check_sizes(ffn_num_hiddens=ffn_num_hiddens, num_layers=num_layers)
+        check_sizes(num_hiddens=num_hiddens, num_layers=num_layers)
         # Vectors of length about 1, which sqrt(D) makes as large as the waves of position.
         self.embedding = token_embedding(vocab_size, num_hiddens, num_hiddens**-0.5)
         self.scale = math.sqrt(num_hiddens)
-        if pos_encoding is None:
-            pos_encoding = PositionalEncoding(num_hiddens, dropout, max_len)
-        self.pos_encoding = pos_encoding
-        self.blks = nn.ModuleList(
-            DecoderBlock(
-                num_hiddens,
-                ffn_num_hiddens,
-                num_heads,
-                dropout,
-                norm_first=norm_first,
-                bias=bias,
-                cross_attention=cross_attention,
-            )
-            for _ in range(num_layers)
-        )
+        self.pos_encoding = pos_encoding or PositionalEncoding(num_hiddens, dropout, max_len)
+        sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
+        options = {"norm_first": norm_first, "bias": bias, "cross_attention": cross_attention}
+        self.blks = nn.ModuleList(DecoderBlock(*sizes, **options) for _ in range(num_layers))
         self.ln = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
         self.dense = nn.Linear(num_hiddens, vocab_size)
 
@@ -402,16 +356,17 @@ class TransformerDecoder(Attends, AttentionDecoder):
         self, enc_outputs: Tensor | None = None, enc_valid_lens: Tensor | None = None
     ) -> TransformerState:
         """Start at position 0; each block projects the encoder's outputs (B, S, D) once."""
-        blocks: list[Any] = list(self.blks)
+        blocks: Any = self.blks
         first, *rest = blocks
-        start = first.init_state(enc_outputs, enc_valid_lens)
-        others = (block.init_state(enc_outputs) for block in rest)  # one mask serves all
-        shared = (other._replace(source_mask=start.source_mask) for other in others)
-        return TransformerState(0, (start, *shared))
+        state = first.init_state(enc_outputs, enc_valid_lens)
+        others = (block.init_state(enc_outputs) for block in rest)
+        # One mask of the source serves all.
+        alike = (other._replace(source_mask=state.source_mask) for other in others)
+        return TransformerState(0, (state, *alike))
 
     def forward(self, X: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """Predict the token after each of the next tokens, X (B, T): scores (B, T, V)."""
-        check_state(state, TransformerState)
+        check_state(state, TransformerState, X)
         position, before = state
         if len(before) != len(self.blks):
             needs = f"to be {len(self.blks)}, one for each block of this decoder"
@@ -457,14 +412,6 @@ def _attention(num_hiddens: int, num_heads: int, bias: bool) -> MultiHeadAttenti
     return MultiHeadAttention(*sizes, dropout=0, bias=bias)
 
 
-def _scores(X: Tensor) -> tuple[int, ...]:
-    """Shape of the scores in self-attention, of heads that share a mask, (B, 1, T, T)."""
-    return (len(X), 1, X.shape[1], X.shape[1])
-
-
-def _append(past: KeysValues | None, new: KeysValues) -> KeysValues:
-    """Put new keys and values behind those of the past; no state that is held is changed."""
-    if past is None:
-        return new
-    # (B, H, P, D / H) and (B, H, T, D / H) -> (B, H, P + T, D / H)
-    return torch.cat((past[0], new[0]), dim=2), torch.cat((past[1], new[1]), dim=2)
+def _length_mask(valid_lens: Tensor, X: Tensor) -> Tensor:
+    """Mask of self-attention, of heads that share it, (B, 1, 1 or T, T)."""
+    return length_mask(valid_lens, (len(X), 1, X.shape[1], X.shape[1]))
