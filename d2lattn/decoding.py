@@ -1,6 +1,13 @@
 """Translating with a trained model: greedy and beam search.
 
-Everything here works with any encoder and decoder that keep to the interfaces in `seq2seq`.
+Everything here works with any encoder and decoder that keep to the interfaces in `seq2seq`. Of
+tokens that are as likely, the one with the smallest number is taken. What is read is `source`,
+tokens (B, S), of lengths `source_valid_lens`, (B,), or None if nothing is padding; what is written
+begins after the token `bos`, and ends with `eos`, or after `max_len` tokens.
+
+Raises: TypeError for a source or sizes that are no integers; ValueError for sizes below 1, or a
+source that does not fit the model; FloatingPointError where no token is the likeliest, because
+scores are NaN or all −∞.
 """
 
 import math
@@ -12,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lattn.checks import check_integers, wrong
+from d2lattn.checks import check_integers, check_shapes, check_sizes, wrong
 from d2lattn.seq2seq import Decoder, EncoderDecoder
 from d2lattn.training import evaluating
 
@@ -31,8 +38,7 @@ class Hypothesis:
 def greedily(decoder: Decoder, state: Any, tokens: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Write on behind `tokens` without an end, taking the likeliest token at every step.
 
-    Of tokens that are as likely, the one with the smallest number is taken. The decoder needs no
-    source, and runs in whatever mode it is.
+    The decoder needs no source, and runs in whatever mode it is.
 
     >>> from d2lattn.transformer import TransformerDecoder
     >>> decoder = TransformerDecoder(5, 4, 8, 2, 1, cross_attention=False)  # a language model
@@ -62,7 +68,8 @@ def greedy_decode(
 ) -> list[Hypothesis]:
     """Translate a batch, taking the likeliest token at every step until <eos>.
 
-    Of tokens that are as likely, the one with the smallest number is taken.
+    Gives a hypothesis for each row. Rows of its attention weights stand for its tokens, columns for
+    the source's valid tokens.
 
     >>> from d2lattn.seq2seq import Seq2SeqDecoder, Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(5, 2, 2, 1), Seq2SeqDecoder(5, 2, 2, 1))
@@ -72,25 +79,10 @@ def greedy_decode(
     >>> [best] = greedy_decode(model, torch.tensor([[4, 2]]), max_len=5)
     >>> best.tokens, round(math.exp(best.score), 3), best.finished  # 0.75 ** 5
     ([3, 3, 3, 3, 3], 0.237, False)
-
-    Args:
-        model: any encoder-decoder.
-        source: tokens, shape (B, S).
-        source_valid_lens: shape (B,), or None if nothing is padding.
-        max_len: stop after this many tokens, <eos> or not.
-        bos: the token that opens the decoder's input.
-        eos: the token that ends a sentence.
-
-    Returns:
-        A hypothesis for each row. Rows of its attention weights stand for its tokens, columns for
-        the source's valid tokens.
-
-    Raises:
-        TypeError: the source holds no integers.
-        ValueError: `max_len` is below 1, or the source does not fit the model.
-        FloatingPointError: no token is the likeliest, because scores are NaN or all −∞.
     """
-    _check_sizes(source, max_len)
+    check_integers("source", source)
+    check_shapes(source=(source, "B", "S"))
+    check_sizes(max_len=max_len)
     score = torch.zeros(len(source), 1, device=source.device)
     ended = torch.zeros(len(source), 1, dtype=torch.bool, device=source.device)
     written: list[Tensor] = []
@@ -140,31 +132,16 @@ def beam_search(
     >>> best.tokens, round(math.exp(best.score), 3), best.finished  # <eos> at once: more likely
     ([], 0.25, True)
 
-    Args:
-        model: any encoder-decoder.
-        source: tokens, shape (B, S).
-        source_valid_lens: shape (B,), or None if nothing is padding.
-        beam_size: number of slots; 1 is greedy search.
-        length_penalty: p; hypotheses compete by log-probability / length**p. At 0, the most likely
-            translation wins; a larger p favours longer ones. Length counts <eos>.
-        max_len: stop after this many tokens, <eos> or not.
-        bos: the token that opens the decoder's input.
-        eos: the token that ends a sentence.
-
-    Returns:
-        The best hypothesis for each row. Its score is the log-probability, whatever the penalty.
-
-    Raises:
-        TypeError: the source holds no integers.
-        ValueError: `beam_size` or `max_len` is below 1, `length_penalty` is not finite, or the
-            source does not fit the model.
-        FloatingPointError: no token is the likeliest, because scores are NaN or all −∞.
+    Of `beam_size` slots, 1 is greedy search. Hypotheses compete by log-probability / length**p,
+    where p is `length_penalty`, finite, and length counts <eos>: at 0, the most likely translation
+    wins; a larger p favours longer ones. Gives the best hypothesis for each row; its score is the
+    log-probability, whatever the penalty.
 
     Source: Lemons et al. 2022, "Beam Search: Faster and Monotonic".
     """
-    _check_sizes(source, max_len)
-    if beam_size < 1:
-        raise wrong(ValueError, "beam_size", beam_size, "to be 1 or more")
+    check_integers("source", source)
+    check_shapes(source=(source, "B", "S"))
+    check_sizes(max_len=max_len, beam_size=beam_size)
     if not math.isfinite(length_penalty):
         raise wrong(ValueError, "length_penalty", length_penalty, "to be finite")
     batch_size, device = len(source), source.device
@@ -248,14 +225,6 @@ def _best_tokens(log_probs: Tensor, num_choices: int) -> tuple[Tensor, Tensor]:
         gains.append(gain)
         tokens.append(token)
     return torch.cat(gains, dim=-1), torch.cat(tokens, dim=-1)
-
-
-def _check_sizes(source: Tensor, max_len: int) -> None:
-    check_integers("source", source)
-    if source.dim() != 2:
-        raise wrong(ValueError, "source", source, "(B, S)")
-    if max_len < 1:
-        raise wrong(ValueError, "max_len", max_len, "to be 1 or more")
 
 
 def _init_state(model: EncoderDecoder, source: Tensor, valid_lens: Tensor | None) -> Any:

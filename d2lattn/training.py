@@ -13,7 +13,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lattn.checks import check_floats, check_integers, check_range, wrong
+from d2lattn.checks import (
+    check_floats,
+    check_integers,
+    check_range,
+    check_shapes,
+    check_share,
+    check_sizes,
+    wrong,
+)
 from d2lattn.extras import asked_for
 from d2lattn.masks import length_mask
 from d2lattn.scoring import own_weights
@@ -44,19 +52,13 @@ class TranslationBatch(Protocol):
 def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """Cross-entropy of the valid target tokens: their mean, in nats per token.
 
-    What the model says where there is padding, be it infinite, makes no difference.
+    Takes scores of the next token (B, T, V), the tokens that came (B, T), and how many of each row
+    count, from 0 to T, (B,). What is said where there is padding, be it infinite, makes no
+    difference.
 
     >>> logits = torch.zeros(1, 3, 4)  # four tokens, all as likely: log 4 nats
     >>> masked_loss(logits, torch.tensor([[2, 1, 0]]), torch.tensor([2]))
     tensor(1.3863)
-
-    Args:
-        logits: scores of the next token, shape (B, T, V).
-        targets: the tokens that came, shape (B, T).
-        valid_lens: how many tokens of each row count, from 0 to T, shape (B,).
-
-    Returns:
-        One number; it carries a gradient.
 
     Raises:
         TypeError: `logits` are no floating-point numbers, `targets` or `valid_lens` no integers.
@@ -64,10 +66,7 @@ def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """
     check_floats(logits=logits)
     check_integers("targets", targets)
-    if logits.dim() != 3:
-        raise wrong(ValueError, "logits", logits, "(B, T, V)")
-    if targets.shape != logits.shape[:2]:
-        raise wrong(ValueError, "targets", targets, f"(B, T) = {tuple(logits.shape[:2])}")
+    check_shapes(logits=(logits, "B", "T", "V"), targets=(targets, "B", "T"))
     valid = length_mask(valid_lens, targets.shape)  # (B, T)
     if not valid.any():
         raise wrong(ValueError, "valid_lens", valid_lens.tolist(), "a length above 0 for a mean")
@@ -87,9 +86,9 @@ def shift_right(targets: Tensor, bos: int = 1) -> Tensor:
 
 
 def translation_loss(model: nn.Module, batch: TranslationBatch) -> tuple[Tensor, int]:
-    """Loss of an encoder-decoder on a batch by teacher forcing, and how many tokens it is over.
+    """Loss of an encoder-decoder on a batch, and how many tokens it is over.
 
-    Whatever the model would have said, the decoder reads the true target up to each token.
+    Teacher forcing: whatever it would have said, it reads the true target up to each token.
     """
     logits, _ = model(batch.source, shift_right(batch.target), batch.source_valid_lens)
     loss = masked_loss(logits, batch.target, batch.target_valid_lens)
@@ -98,14 +97,10 @@ def translation_loss(model: nn.Module, batch: TranslationBatch) -> tuple[Tensor,
 
 @dataclass
 class History:
-    """What training did, a number for each epoch.
+    """What training did, a number for each epoch."""
 
-    `loss` is the mean over the tokens of the epoch while the model learned; `tokens_per_second`
-    counts valid target tokens.
-    """
-
-    loss: list[float] = field(default_factory=list)
-    tokens_per_second: list[float] = field(default_factory=list)
+    loss: list[float] = field(default_factory=list)  # mean over its tokens, while the model learned
+    tokens_per_second: list[float] = field(default_factory=list)  # valid target tokens
 
 
 def train(
@@ -138,12 +133,11 @@ def train(
     (True, True)
 
     Args:
-        model: what to train; all of it is in training mode while it learns.
+        model: all of it is in training mode while it learns.
         loader: gives the batches of one epoch, shuffled by the generator that it is handed.
         num_epochs: how often to go through the data.
         learning_rate: Adam's, at the start.
-        decay_share: over this last share of all steps the learning rate falls to 0; see
-            `decay_factor`.
+        decay_share: over this last share of all steps it falls to 0; see `decay_factor`.
         clip_norm: longer gradients are cut to this length.
         seed: of shuffling and dropout. (What the weights start from is up to the caller.)
         batch_loss: gives a batch's mean loss and over how many tokens it is.
@@ -151,20 +145,15 @@ def train(
             training stops if what it gives is true.
         progress: show a bar, which needs tqdm.
 
-    Returns:
-        The history, an entry for each epoch.
-
     Raises:
         ValueError: a number makes no sense, or there is no batch.
         FloatingPointError: a loss or its gradient is not finite. The weights are as they were
             before that step.
     """
-    if num_epochs < 1:
-        raise wrong(ValueError, "num_epochs", num_epochs, "to be 1 or more")
+    check_sizes(num_epochs=num_epochs)
+    check_share("decay_share", decay_share)
     if not 0 < learning_rate < math.inf:
         raise wrong(ValueError, "learning_rate", learning_rate, "to be above 0 and finite")
-    if not 0 <= decay_share <= 1:
-        raise wrong(ValueError, "decay_share", decay_share, "to be from 0 to 1")
     if not clip_norm > 0:
         raise wrong(ValueError, "clip_norm", clip_norm, "to be above 0 (math.inf: no clipping)")
     parameters = list(model.parameters())  # once: a small model would feel it at each step
@@ -247,7 +236,6 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
     Blocks may lie inside one another, and threads may share a model: it stays in eval mode until
     the last of them has left, and inside, each reads the `attention_weights` of its own passes.
-    (Who leaves before somebody that came later puts nothing back; the later one does it for both.)
 
     >>> model = nn.Sequential(nn.Dropout(), nn.Dropout().eval())
     >>> with evaluating(model):
@@ -270,7 +258,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             for module in modules:
                 others = _FOUND[module]
                 found, later = others.pop(me), [number for number in others if number > me]
-                if later:
+                if later:  # who came next puts it back for both
                     others[min(later)] = found
                 else:
                     module.training = found
