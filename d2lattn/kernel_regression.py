@@ -1,5 +1,8 @@
 """Nadaraya-Watson kernel regression (chapter 2): attention whose weights come from a kernel.
 
+What is no floating-point tensor, or of another dtype, raises TypeError; shapes that do not fit and
+entries that are not finite ValueError.
+
 Sources: Nadaraya, "On Estimating Regression" (1964); Watson, "Smooth Regression Analysis" (1964);
 the study notes, section 10.2.
 """
@@ -63,10 +66,7 @@ def triangular(u: Tensor) -> Tensor:
 
 
 KERNELS: dict[str, Kernel] = {
-    "gaussian": gaussian,
-    "boxcar": boxcar,
-    "epanechnikov": epanechnikov,
-    "triangular": triangular,
+    kernel.__name__: kernel for kernel in (gaussian, boxcar, epanechnikov, triangular)
 }
 
 
@@ -99,18 +99,13 @@ def nadaraya_watson(
         predictions, shape (Q,) or (B, Q), and weights, shape (Q, K) or (B, Q, K).
         With a kernel of finite reach a query may be out of reach of every key: its weights are
         then all 0 and its prediction is NaN, because "0" would be a prediction and there is none.
-
-    Raises:
-        TypeError: arguments that are not floating-point tensors of one dtype.
-        ValueError: shapes that do not fit, entries or a bandwidth that are NaN or infinite, a
-            bandwidth ≤ 0, or a kernel that gives negative or non-finite heights.
     """
     _check_data(queries=queries, keys=keys, values=values)
-    _check_keys(keys, values, "(K,) or (B, K), K ≥ 1", keys.dim() > 0 and keys.shape[-1] > 0)
-    if queries.dim() == 0 or queries.shape[:-1] != keys.shape[:-1]:
-        needs = "(" + "".join(f"{size}, " for size in keys.shape[:-1]) + "Q)"
-        needs = f"{needs} beside keys of shape {tuple(keys.shape)}"
-        raise wrong(ValueError, "queries", queries, needs)
+    batch = ("B",) if keys.dim() > 1 else ()
+    check_shapes(
+        keys=(keys, *batch, "K"), values=(values, *batch, "K"), queries=(queries, *batch, "Q")
+    )
+    _check_count("keys", keys, 1)
     # Like attention: in half precision distances and sums are worked out in single precision.
     exact = torch.promote_types(keys.dtype, torch.float32)
     bandwidth = _positive(bandwidth, exact, keys.device)
@@ -150,8 +145,8 @@ def others(points: Tensor) -> Tensor:
     >>> others(torch.tensor([1.0, 2.0, 3.0])).tolist()
     [[2.0, 3.0], [1.0, 3.0], [1.0, 2.0]]
     """
-    if points.dim() != 1 or len(points) < 2:
-        raise wrong(ValueError, "points", points, "(K,), K ≥ 2")
+    check_shapes(points=(points, "K"))
+    _check_count("points", points, 2)
     count = len(points)
     # Row after row in one line, the own points come first and then after every K others.
     line = points.expand(count, count).flatten()[1:]  # (K, K) -> (K * K - 1,)
@@ -168,21 +163,13 @@ def leave_one_out_error(
     ...     torch.tensor([0.0, 1.0, 2.0]), torch.tensor([1.0, 2.0, 4.0]), 1.0, boxcar).item()
     1.75
 
-    Args:
-        keys: shape (K,), at least two.
-        values: shape (K,).
-        bandwidth: one positive number.
-        kernel: as in :func:`nadaraya_watson`.
-
-    Returns:
-        One number, in squared units of the values. It is infinite when some key is out of reach of
-        all others: such a bandwidth predicts nothing there, and must not win a search.
-
-    Raises:
-        TypeError, ValueError: as :func:`nadaraya_watson` does, and for fewer than two keys.
+    Takes keys and values (K,), K ≥ 2, and the rest as `nadaraya_watson` does. Gives one number, in
+    squared units of the values. It is infinite when some key is out of reach of all others: such a
+    bandwidth predicts nothing there, and must not win a search.
     """
     _check_data(keys=keys, values=values)
-    _check_keys(keys, values, "(K,), K ≥ 2", keys.dim() == 1 and len(keys) > 1)
+    check_shapes(keys=(keys, "K"), values=(values, "K"))
+    _check_count("keys", keys, 2)
     # A batch of K problems with one query each: (K, 1), (K, K - 1), (K, K - 1) -> (K, 1)
     predictions, _ = nadaraya_watson(
         keys.unsqueeze(-1), others(keys), others(values), bandwidth, kernel
@@ -210,16 +197,10 @@ class NWKernelRegression(Attends, nn.Module):
         self.w = nn.Parameter(torch.rand(1))
 
     def forward(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """Predict (Q,) for queries (Q,), each from its row of keys and of values, (Q, K) both.
-
-        Raises:
-            TypeError: arguments that are not floating-point tensors of the module's dtype.
-            ValueError: shapes that do not fit.
-        """
+        """Predict (Q,) for queries (Q,), each from its row of keys and of values, (Q, K) both."""
         check_floats(module=self.w, queries=queries, keys=keys, values=values)
         check_shapes(queries=(queries, "Q"), keys=(keys, "Q", "K"), values=(values, "Q", "K"))
-        if keys.shape[1] == 0:
-            raise wrong(ValueError, "keys", keys, "(Q, K), K ≥ 1")
+        _check_count("keys", keys, 1)
         differences = queries.unsqueeze(-1) - keys  # (Q, 1) - (Q, K) -> (Q, K)
         weights = _weights(gaussian, differences * self.w, differences)
         self._keep(partial(torch.clone, weights.detach()))
@@ -235,11 +216,9 @@ def _check_data(**arguments: Tensor) -> None:
             raise wrong(ValueError, f"{name}{place}", found[tuple(place)].item(), "to be finite")
 
 
-def _check_keys(keys: Tensor, values: Tensor, needs: str, fits: bool) -> None:
-    if not fits:
-        raise wrong(ValueError, "keys", keys, needs)
-    if values.shape != keys.shape:
-        raise wrong(ValueError, "values", values, f"{tuple(keys.shape)}, as keys has")
+def _check_count(name: str, points: Tensor, least: int) -> None:
+    if points.shape[-1] < least:
+        raise wrong(ValueError, name, points, f"K ≥ {least}")
 
 
 def _positive(bandwidth: float | Tensor, dtype: torch.dtype, device: torch.device) -> Tensor:
