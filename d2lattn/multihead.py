@@ -14,12 +14,8 @@ from d2lattn.scoring import AdditiveAttention, Attends, DotProductAttention, mas
 def split_heads(X: Tensor, num_heads: int) -> Tensor:
     """Cut each row into as many pieces as there are heads; nothing is copied.
 
-    >>> split_heads(torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]), num_heads=2)
-    tensor([[[[1, 2],
-              [5, 6]],
-    <BLANKLINE>
-             [[3, 4],
-              [7, 8]]]])
+    >>> split_heads(torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]), num_heads=2).tolist()
+    [[[[1, 2], [5, 6]], [[3, 4], [7, 8]]]]
     """
     # (B, N, D) -> (B, N, H, D / H) -> (B, H, N, D / H)
     return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)
@@ -28,9 +24,8 @@ def split_heads(X: Tensor, num_heads: int) -> Tensor:
 def join_heads(X: Tensor) -> Tensor:
     """Put the pieces of each row side by side again.
 
-    >>> join_heads(torch.tensor([[[[1, 2], [5, 6]], [[3, 4], [7, 8]]]]))
-    tensor([[[1, 2, 3, 4],
-             [5, 6, 7, 8]]])
+    >>> join_heads(torch.tensor([[[[1, 2], [5, 6]], [[3, 4], [7, 8]]]])).tolist()
+    [[[1, 2, 3, 4], [5, 6, 7, 8]]]
     """
     return X.transpose(1, 2).flatten(2)  # (B, H, N, D / H) -> (B, N, H, D / H) -> (B, N, D)
 
@@ -38,12 +33,8 @@ def join_heads(X: Tensor) -> Tensor:
 def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
     """Split the heads and count them as sequences of the batch, as the notes do.
 
-    >>> transpose_qkv(torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]), num_heads=2)
-    tensor([[[1, 2],
-             [5, 6]],
-    <BLANKLINE>
-            [[3, 4],
-             [7, 8]]])
+    >>> transpose_qkv(torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]), num_heads=2).tolist()
+    [[[1, 2], [5, 6]], [[3, 4], [7, 8]]]
 
     Takes queries, keys or values, (B, N, D), where H divides D; gives (B * H, N, D / H), in which
     the heads of the first sequence come first. What is no tensor raises TypeError, a shape that
@@ -59,9 +50,8 @@ def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
 def transpose_output(X: Tensor, num_heads: int) -> Tensor:
     """Undo `transpose_qkv`.
 
-    >>> transpose_output(torch.tensor([[[1, 2], [5, 6]], [[3, 4], [7, 8]]]), num_heads=2)
-    tensor([[[1, 2, 3, 4],
-             [5, 6, 7, 8]]])
+    >>> transpose_output(torch.tensor([[[1, 2], [5, 6]], [[3, 4], [7, 8]]]), num_heads=2).tolist()
+    [[[1, 2, 3, 4], [5, 6, 7, 8]]]
 
     Takes the heads' outputs, (B * H, N, D / H); gives (B, N, D). It raises like `transpose_qkv`.
 
@@ -85,25 +75,17 @@ class MultiHeadAttention(Attends, nn.Module):
     >>> keys = torch.tensor([[[2.0, 0.0], [4.0, 1.0]]])
     >>> attention(torch.tensor([[[0.0, 1000.0]]]), keys, keys).tolist()
     [[[3.0, 1.0]]]
-    >>> attention.attention_weights
-    tensor([[[[0.5000, 0.5000]],
-    <BLANKLINE>
-             [[0.0000, 1.0000]]]])
+    >>> attention.attention_weights.tolist()
+    [[[[0.5, 0.5]], [[0.0, 1.0]]]]
 
     Called like every attention (see `scoring`), with lengths that all heads share, it gives
     (B, Q, num_hiddens). A query with no valid key gets zeros from every head, and so at most the
     bias of `W_o`.
 
-    Args:
-        key_size: width of a key.
-        query_size: width of a query.
-        value_size: width of a value.
-        num_hiddens: D, the width of all heads together and of the output; a multiple of num_heads.
-        num_heads: how many heads, H.
-        dropout: the share of weights that training sets to zero.
-        bias: whether the four projections add one.
-        attention: the pooling f on heads of width D / H, in place of `DotProductAttention(dropout)`
-            (then its own dropout counts): `AdditiveAttention(D / H, D / H, any, dropout)` is one.
+    D = num_hiddens, a multiple of H = num_heads, is the width of all heads together and of the
+    output; `bias` says whether the four projections add one. `attention` is the pooling f on heads
+    of width D / H, in place of `DotProductAttention(dropout)` (then its own dropout counts):
+    `AdditiveAttention(D / H, D / H, any, dropout)` is one.
 
     Source: Vaswani et al. 2017, section 3.2.2; d2l.ai section 11.5; the notes' section 10.5.
     """

@@ -1,6 +1,5 @@
 """One training loop for every model of the course, and the loss that it lowers."""
 
-import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -60,9 +59,8 @@ def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     >>> masked_loss(logits, torch.tensor([[2, 1, 0]]), torch.tensor([2]))
     tensor(1.3863)
 
-    Raises:
-        TypeError: `logits` are no floating-point numbers, `targets` or `valid_lens` no integers.
-        ValueError: a shape, a length or a valid token does not fit, or no token is valid.
+    A wrong type raises TypeError, a shape, length or valid token that does not fit ValueError, and
+    so does it if no token is valid.
     """
     check_floats(logits=logits)
     check_integers("targets", targets)
@@ -205,15 +203,12 @@ def decay_factor(done: float, decay_share: float) -> float:
 def mean_loss(
     model: nn.Module, batches: Iterable[Any], batch_loss: BatchLoss = translation_loss
 ) -> float:
-    """Mean loss over all tokens of the batches, without learning and without dropout.
+    """Mean loss over all tokens of the batches (one at least), without learning or dropout.
 
     >>> def loss_of(model, batch):
     ...     return model(batch).mean(), len(batch)
     >>> mean_loss(nn.Dropout(), [torch.tensor([1.0]), torch.tensor([4.0, 4.0])], loss_of)
     3.0
-
-    Raises:
-        ValueError: there is no batch.
     """
     with evaluating(model):
         losses = [batch_loss(model, batch) for batch in batches]
@@ -222,12 +217,8 @@ def mean_loss(
     return sum(loss.item() * count for loss, count in losses) / sum(count for _, count in losses)
 
 
-_ENTRIES = itertools.count()
-_FOUND: dict[nn.Module, dict[int, bool]] = {}
-"""How each of those who evaluate a module found it, by the number of their entry."""
-
-_CHANGING = RLock()
-"""Held while modes change, never while a model runs."""
+_FOUND: dict[nn.Module, dict[object, bool]] = {}  # how those who evaluate a module found it
+_CHANGING = RLock()  # held while modes change, never while a model runs
 
 
 @contextmanager
@@ -244,10 +235,9 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     >>> [dropout.training for dropout in model]
     [True, False]
     """
-    modules, me = list(model.modules()), -1
+    modules, me = list(model.modules()), object()
     try:
         with _CHANGING:
-            me = next(_ENTRIES)
             for module in modules:
                 _FOUND.setdefault(module, {})[me] = module.training
             model.eval()
@@ -256,13 +246,14 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     finally:
         with _CHANGING:
             for module in modules:
-                others = _FOUND[module]
-                found, later = others.pop(me), [number for number in others if number > me]
+                entries = _FOUND[module]
+                later = list(entries)[list(entries).index(me) + 1 :]
+                found = entries.pop(me)
                 if later:  # who came next puts it back for both
-                    others[min(later)] = found
+                    entries[later[0]] = found
                 else:
                     module.training = found
-                if not others:
+                if not entries:
                     del _FOUND[module]
 
 
