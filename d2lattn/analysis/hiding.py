@@ -8,7 +8,7 @@ from torch import Tensor
 
 from d2lattn.checks import check_integers, wrong
 from d2lattn.masks import length_mask
-from d2lattn.seq2seq import AttentionState, EncoderDecoder
+from d2lattn.seq2seq import AttentionState, EncoderDecoder, take
 from d2lattn.training import TranslationBatch, evaluating, shift_right
 from d2lattn.transformer import TransformerState
 
@@ -118,7 +118,5 @@ def _with_history(state: Any, rows: Tensor) -> Any:
     """The state in which each copy has written what these `rows` have; it asks its own source."""
     if isinstance(state, AttentionState):
         return state._replace(hidden=state.hidden[:, rows])
-    blocks = tuple(
-        block._replace(past=tuple(kept[rows] for kept in block.past)) for block in state.blocks
-    )
+    blocks = tuple(block._replace(past=take(block.past, rows)) for block in state.blocks)
     return state._replace(blocks=blocks)
