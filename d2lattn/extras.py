@@ -13,9 +13,6 @@ def asked_for(what: str) -> Iterator[None]:
     Traceback (most recent call last):
     ModuleNotFoundError: d2l.bleu needs a_package_that_is_not_here; install what the book needs: \
 pip install '.[book]'
-
-    Raises:
-        ModuleNotFoundError: a package is missing.
     """
     try:
         yield

@@ -26,8 +26,7 @@ have their share of the weights."""
 def gaussian(u: Tensor) -> Tensor:
     """K(u) = exp(−u²/2) / √(2π): falls off quickly and never reaches 0.
 
-    Like every kernel here it is symmetric and integrates to 1; attention weights K / ΣK do not
-    depend on the constant in front.
+    Like every kernel here it is symmetric and integrates to 1.
 
     >>> [round(height, 4) for height in gaussian(torch.tensor([0.0, 1.0, 2.0])).tolist()]
     [0.3989, 0.242, 0.054]

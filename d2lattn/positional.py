@@ -45,14 +45,11 @@ class PositionalEncoding(nn.Module):
     decoding goes on from there; it gives a tensor of that shape. Wrong types raise TypeError,
     wrong shapes and positions past the table ValueError.
 
+    Dropout is the share of entries that training sets to zero.
+
     The table `P`, shape (1, max_len, num_hiddens), is a buffer: it moves with the module, and
     `state_dict` leaves it out, because it can be made again. (For a module that was made on the
     meta device, nobody does: copy `sinusoids` into it.)
-
-    Args:
-        num_hiddens: width of a step.
-        dropout: the share of entries that training sets to zero.
-        max_len: how many positions the table has.
 
     Source: Vaswani et al. 2017, section 3.5; d2l.ai section 11.6.3; the notes' section 10.6.3.
     """
@@ -79,12 +76,7 @@ class LearnedPositionalEncoding(nn.Module):
     >>> encoding(torch.full((1, 2, 2), 10.0), start=1).tolist()
     [[[13.0, 14.0], [15.0, 16.0]]]
 
-    It is called, and raises, like `PositionalEncoding`.
-
-    Args:
-        num_hiddens: width of a step.
-        dropout: the share of entries that training sets to zero.
-        max_len: how many positions can be learned.
+    It is made and called, and raises, like `PositionalEncoding`.
 
     Source: Gehring et al. 2017, section 3.1; deviation 0.02 at the start as in Devlin et al. 2019.
     """

@@ -3,7 +3,8 @@
 Attention is called with queries (B, Q, D), keys (B, K, D'), values (B, K, V) and `valid_lens` (see
 `masks`; None: all keys are valid), and gives (B, Q, V). An axis of heads after the batch works too.
 Wrong types raise TypeError, wrong shapes and lengths ValueError. Queries, keys and values need to
-be finite, masked ones too. What takes a mask in place of lengths checks nothing.
+be finite, masked ones too. What takes a mask in place of lengths checks nothing. Dropout is the
+share of weights that training sets to zero; `attention_weights` are those before it.
 """
 
 import math
@@ -150,7 +151,7 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
 
 
 class AdditiveAttention(Attends, nn.Module):
-    """Attention by a small network: a(q, k) = w_v^T tanh(W_q q + W_k k).
+    """Attention by a small network, of h = num_hiddens: a(q, k) = w_v^T tanh(W_q q + W_k k).
 
     >>> attention = AdditiveAttention(key_size=2, query_size=3, num_hiddens=8, dropout=0)
     >>> values = torch.tensor([[[2.0], [4.0], [9.0]]])
@@ -159,12 +160,6 @@ class AdditiveAttention(Attends, nn.Module):
 
     With n = B Q K h, a forward pass holds n numbers beside tensors of three axes, and so does its
     graph; the backward pass reaches 3 n.
-
-    Args:
-        key_size: width of a key.
-        query_size: width of a query.
-        num_hiddens: h, how many features a query and a key have in common.
-        dropout: the share of weights that training sets to zero.
 
     Source: Bahdanau et al. 2015, appendix A.1.2; d2l.ai section 11.3.4; the notes' listing 10.3.2.
     """
@@ -244,9 +239,6 @@ class DotProductAttention(Attends, nn.Module):
     The weights are worked out from queries and keys when they are read: so read them before you
     change those in place. After it, reading raises a RuntimeError (but not for tensors made in
     inference mode, which do not count their changes).
-
-    Args:
-        dropout: the share of weights that training sets to zero.
 
     Source: Vaswani et al. 2017, equation 1; d2l.ai section 11.3.3; the notes' listing 10.3.3.
     """

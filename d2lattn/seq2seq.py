@@ -207,7 +207,7 @@ class Seq2SeqDecoder(Decoder):
         return self.dense(outputs), PlainState(hidden, state.context)  # (B, T, D) -> (B, T, V)
 
     def select_state(self, state: PlainState, rows: Tensor) -> PlainState:
-        """Make the state of the batch that holds these `rows`, shape (B',), in this order."""
+        """Make the state of the batch that holds these `rows`, (B',)."""
         return _select(state, rows)
 
 
@@ -290,7 +290,7 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
         return logits, state._replace(hidden=hidden)
 
     def select_state(self, state: AttentionState, rows: Tensor) -> AttentionState:
-        """Make the state of the batch that holds these `rows`, shape (B',), in this order."""
+        """Make the state of the batch that holds these `rows`, (B',)."""
         return _select(state, rows)
 
 

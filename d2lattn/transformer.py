@@ -134,10 +134,7 @@ class EncoderBlock(nn.Module):
         self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Mask = None) -> Tensor:
-        """Self-attention, then the network, with a residual around each.
-
-        Who made a mask of the scores already, as a stack does, gives it in place of lengths.
-        """
+        """Self-attention, then the network; a mask of the scores may come in place of lengths."""
         check_floats(self.ffn.dense1, X=X)
         check_shapes(X=(X, "B", "N", self.attention.query_size))
         mask = mask if valid_lens is None else _length_mask(valid_lens, X)
@@ -378,20 +375,15 @@ class TransformerDecoder(Attends, AttentionDecoder):
         for block, block_state in zip(self.blks, before, strict=True):
             Y, block_state = block(Y, block_state)
             after.append(block_state)
-            weights.append(
-                (block.attention1._last(), block.attention2 and block.attention2._last())
-            )
+            source = block.attention2
+            weights.append((block.attention1._last(), source and source._last()))
         logits = self.dense(self.ln(Y))  # (B, T, D) -> (B, T, V)
         self._keep(weights)
         return logits, TransformerState(position + X.shape[1], tuple(after))
 
     @property
     def attention_weights(self) -> Tensor:
-        """Weights over the source in the last pass, (B, layers, H, T, S); before dropout.
-
-        Raises:
-            RuntimeError: there was no pass, or there is no source.
-        """
+        """Weights over the source in the last pass, (B, layers, H, T, S)."""
         if any(block.attention2 is None for block in self.blks):
             raise RuntimeError("attention_weights: without cross_attention there is no source")
         return _stack(cross for _, cross in self._last())
