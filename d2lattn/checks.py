@@ -19,8 +19,6 @@ def wrong(error: type[Exception], name: str, found: Any, needs: str) -> Exceptio
     ValueError('keys has shape (2, 3); it needs (B, K, D)')
     >>> wrong(ValueError, "max_len", 0, "to be 1 or more")
     ValueError('max_len is 0; it needs to be 1 or more')
-    >>> wrong(TypeError, "keys", torch.tensor([1]), "floating-point numbers")
-    TypeError('keys has dtype torch.int64; it needs floating-point numbers')
     >>> wrong(TypeError, "keys", [1.0], "a tensor")
     TypeError('keys has type list; it needs a tensor')
     """

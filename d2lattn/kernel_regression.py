@@ -86,18 +86,14 @@ def nadaraya_watson(
     >>> predictions.tolist(), weights.tolist()
     ([3.0, nan], [[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])
 
-    Args:
-        queries: points to predict at, shape (Q,), or (B, Q) for batches.
-        keys: points where the value is known, shape (K,) or (B, K).
-        values: their values, the shape of keys.
-        bandwidth: one positive number in the units of the keys; a tensor may carry a gradient.
-            None is too small: a tiny one looks up the nearest key.
-        kernel: a function of u that gives heights ≥ 0, such as those in ``KERNELS``.
+    Takes points to predict at (Q,), points where the value is known (K,) and their values (K,), or
+    batches of them, (B, Q) and (B, K). The bandwidth is one positive number in the units of the
+    keys; a tensor may carry a gradient, and none is too small: a tiny one looks up the nearest key.
+    The kernel is a function of u that gives heights ≥ 0, such as those in `KERNELS`.
 
-    Returns:
-        predictions, shape (Q,) or (B, Q), and weights, shape (Q, K) or (B, Q, K).
-        With a kernel of finite reach a query may be out of reach of every key: its weights are
-        then all 0 and its prediction is NaN, because "0" would be a prediction and there is none.
+    Gives predictions (Q,) and weights (Q, K), or (B, Q) and (B, Q, K). With a kernel of finite
+    reach a query may be out of reach of every key: its weights are then all 0 and its prediction is
+    NaN, because "0" would be a prediction and there is none.
     """
     _check_data(queries=queries, keys=keys, values=values)
     batch = ("B",) if keys.dim() > 1 else ()

@@ -55,20 +55,16 @@ class Attends:
     At the end of `forward`, so that a call that fails changes nothing, a module tells `_keep` how
     its weights are worked out, from tensors without a graph; only who reads them pays. What is read
     is the reader's own: to change it changes nothing else. What a caller changes after the call
-    (lengths, a mask, queries) changes no weights either; where these can no longer be told, reading
-    raises a RuntimeError. Copies and files of a module start without: tensors of `torch.func`, for
-    one, cannot be stored.
+    (lengths, a mask, queries) changes no weights either; where these can no longer be told, or
+    there was no call, reading raises a RuntimeError. Copies and files of a module start without:
+    tensors of `torch.func`, for one, cannot be stored.
     """
 
     _weights: Any = None
 
     @property
     def attention_weights(self) -> Tensor:
-        """Weights of the last call, before dropout: rows are queries, columns are keys.
-
-        Raises:
-            RuntimeError: there was no call, or what they are made of was changed in place since.
-        """
+        """Weights of the last call, before dropout: rows are queries, columns are keys."""
         return self._last()()
 
     def _keep(self, weights: Any) -> None:

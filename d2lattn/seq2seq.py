@@ -56,10 +56,7 @@ class AttentionDecoder(Decoder):
 
     @property
     def attention_weights(self) -> Tensor:
-        """Weights of the last forward pass, (B, ..., T, S): rows are target steps, columns source.
-
-        Where there are several, layers and heads stand between.
-        """
+        """Weights of the last pass, (B, [layers, heads,] T, S): rows are target steps."""
         raise NotImplementedError
 
 

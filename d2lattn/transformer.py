@@ -146,8 +146,8 @@ class EncoderBlock(nn.Module):
 class TransformerEncoder(Attends, Encoder):
     """Tokens, their positions, and a stack of encoder blocks.
 
-    A token's vector is multiplied by sqrt(D), which makes its entries as large as the waves that
-    say where it stands.
+    A token's vector has length about 1 at first, and is multiplied by sqrt(D), which makes its
+    entries as large as the waves that say where it stands.
 
     >>> encoder = TransformerEncoder(10, 4, ffn_num_hiddens=8, num_heads=2, num_layers=3)
     >>> encoder(torch.tensor([[5, 6, 2, 0]]), torch.tensor([3])).shape
@@ -172,7 +172,6 @@ class TransformerEncoder(Attends, Encoder):
     ) -> None:
         super().__init__()
         check_sizes(num_hiddens=num_hiddens, num_layers=num_layers)
-        # Vectors of length about 1, which sqrt(D) makes as large as the waves of position.
         self.embedding = token_embedding(vocab_size, num_hiddens, num_hiddens**-0.5)
         self.scale = math.sqrt(num_hiddens)
         self.pos_encoding = pos_encoding or PositionalEncoding(num_hiddens, dropout, max_len)
@@ -339,7 +338,6 @@ class TransformerDecoder(Attends, AttentionDecoder):
     ) -> None:
         super().__init__()
         check_sizes(num_hiddens=num_hiddens, num_layers=num_layers)
-        # Vectors of length about 1, which sqrt(D) makes as large as the waves of position.
         self.embedding = token_embedding(vocab_size, num_hiddens, num_hiddens**-0.5)
         self.scale = math.sqrt(num_hiddens)
         self.pos_encoding = pos_encoding or PositionalEncoding(num_hiddens, dropout, max_len)
