@@ -5,10 +5,10 @@ reference/benchmarks/explorables.md, the section of the benchmarks page.
 
 What is timed: a slider's input event (where a figure has points and no sliders, an arrow key on a
 point; where neither, a click on a picture) and what it calls, and the frame in which the figure is
-drawn again, with style, layout and paint: the processor's time of the page's main thread. The clock's time from input to paint, which
-other work on the machine lengthens, stands beside it; the wait for the next frame to begin, up to
-16.7 ms on most screens, belongs to the screen and is left out.
-"""
+drawn again, with style, layout and paint: the processor's time of the page's main thread. The
+clock's time from input to paint, which other work on the machine lengthens, stands beside it; the
+wait for the next frame to begin, up to 16.7 ms on most screens, belongs to the screen and is left
+out."""
 
 import argparse
 import math
