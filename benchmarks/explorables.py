@@ -8,7 +8,8 @@ point; where neither, a click on a picture) and what it calls, and the frame in 
 drawn again, with style, layout and paint: the processor's time of the page's main thread. The
 clock's time from input to paint, which other work on the machine lengthens, stands beside it; the
 wait for the next frame to begin, up to 16.7 ms on most screens, belongs to the screen and is left
-out."""
+out.
+"""
 
 import argparse
 import math
