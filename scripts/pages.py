@@ -454,7 +454,8 @@ def lighten(app: Any, error: Exception | None) -> None:
     """Store plots with a palette: a quarter of the weight, and no difference to be seen."""
     for path in Path(app.outdir, "_images").glob("*.png"):
         with Image.open(path) as picture:
-            if picture.mode == "P":  # done in an earlier build
+            see_through = picture.mode == "RGBA" and picture.getextrema()[3][0] < 255
+            if picture.mode == "P" or see_through:  # done in an earlier build, or more than a plot
                 continue
             few = picture.convert("RGB").quantize(128, dither=Image.Dither.NONE)
         few.save(path, optimize=True)
