@@ -1,9 +1,9 @@
 """Attention to Transformer on one page: each mechanism bare, in formula order.
 
-The package's other modules compute the same, with checks, options and dropout.
+The library computes the same, with checks, options and arguments of its own.
 Axes: B sequences, Q queries, K keys, H heads, D width, F hidden units, V words
 (or a value's width), S source steps, T target steps, N steps of either. A mask
-is true where a query may look; there must be such a key for each query.
+is true where a query may look, at one key at least; it broadcasts to scores.
 """
 
 import torch
@@ -38,7 +38,7 @@ def attention(queries, keys, values, mask=None):
 
 def self_attention(X, W_q, W_k, W_v):
     """Attend where queries, keys and values all come from the same words X."""
-    return attention(X @ W_q, X @ W_k, X @ W_v)  # (N, D) -> (N, V)
+    return attention(X @ W_q, X @ W_k, X @ W_v)  # (N, V), (N, N)
 
 
 def nadaraya_watson(queries, keys, values, h):
@@ -66,9 +66,9 @@ class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
         q = split_heads(self.W_q(queries), self.num_heads)  # (B, H, Q, D/H)
         k = split_heads(self.W_k(keys), self.num_heads)  # (B, H, K, D/H)
         v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, D/H)
-        heads, self.attention_weights = attention(q, k, v, mask)
-        rows = heads.transpose(1, 2).flatten(2)  # (B, H, Q, D/H) -> (B, Q, D)
-        return self.W_o(rows)
+        heads, weights = attention(q, k, v, mask)
+        self.attention_weights = weights.detach()  # to look at, (B, H, Q, K)
+        return self.W_o(heads.transpose(1, 2).flatten(2))  # (B, Q, D)
 
 
 def positions(T, D):
@@ -104,7 +104,7 @@ class PositionWiseFFN(nn.Module):  # W_2 max(0, W_1 x + b_1) + b_2
         return self.W_2(self.W_1(X).relu())
 
 
-class EncoderBlock(nn.Module):  # ask everyone, then think
+class EncoderBlock(nn.Module):  # self-attention, then the network
     def __init__(self, num_hiddens, ffn_num_hiddens, num_heads):
         super().__init__()
         self.attention = MultiHeadAttention(num_hiddens, num_heads)
@@ -117,7 +117,7 @@ class EncoderBlock(nn.Module):  # ask everyone, then think
         return self.addnorm2(X, self.ffn(X))
 
 
-class DecoderBlock(nn.Module):  # ask your past, the source, then think
+class DecoderBlock(nn.Module):  # ask the steps so far, then the source
     def __init__(self, num_hiddens, ffn_num_hiddens, num_heads):
         super().__init__()
         self.attention1 = MultiHeadAttention(num_hiddens, num_heads)
@@ -127,23 +127,24 @@ class DecoderBlock(nn.Module):  # ask your past, the source, then think
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
         self.addnorm3 = AddNorm(num_hiddens)
 
-    def forward(self, X, encoded, mask=None):  # (B, T, D), (B, S, D)
+    def forward(self, X, encoded, source_mask=None):  # (B, T, D), (B, S, D)
         causal = X.new_ones(X.shape[1], X.shape[1]).tril().bool()  # (T, T)
         X = self.addnorm1(X, self.attention1(X, X, X, causal))
-        X = self.addnorm2(X, self.attention2(X, encoded, encoded, mask))
+        X = self.addnorm2(X, self.attention2(X, encoded, encoded, source_mask))
         return self.addnorm3(X, self.ffn(X))
 
 
-def embed_tokens(tokens, embedding):
-    """Give sqrt(d) times each token's vector, plus its position."""
+def embed_with_positions(tokens, embedding):
+    """Give sqrt(D) times each token's vector, plus its position."""
     X = embedding(tokens)  # (B, N) -> (B, N, D)
     return X * X.shape[2] ** 0.5 + positions(*X.shape[1:]).to(X)
 
 
-class Transformer(nn.Module):  # sizes: num_hiddens, ffn_num_hiddens, num_heads
-    def __init__(self, source_size, target_size, num_layers, *sizes):
+class Transformer(nn.Module):  # encode the source once, decode the target
+    def __init__(self, source_size, target_size, num_layers,
+                 num_hiddens, ffn_num_hiddens, num_heads):  # fmt: skip
         super().__init__()
-        num_hiddens = sizes[0]
+        sizes = num_hiddens, ffn_num_hiddens, num_heads
         layers = range(num_layers)
         self.source_embedding = nn.Embedding(source_size, num_hiddens)
         self.encoder = nn.ModuleList(EncoderBlock(*sizes) for _ in layers)
@@ -154,13 +155,13 @@ class Transformer(nn.Module):  # sizes: num_hiddens, ffn_num_hiddens, num_heads
             nn.init.normal_(embedding.weight, std=num_hiddens**-0.5)
 
     def encode(self, source, mask=None):  # (B, S) -> (B, S, D)
-        X = embed_tokens(source, self.source_embedding)
+        X = embed_with_positions(source, self.source_embedding)
         for block in self.encoder:
             X = block(X, mask)
         return X
 
     def decode(self, target, encoded, mask=None):  # (B, T) -> (B, T, V)
-        X = embed_tokens(target, self.target_embedding)
+        X = embed_with_positions(target, self.target_embedding)
         for block in self.decoder:
             X = block(X, encoded, mask)
         return self.dense(X)
@@ -171,7 +172,7 @@ class Transformer(nn.Module):  # sizes: num_hiddens, ffn_num_hiddens, num_heads
 
 @torch.no_grad()
 def greedy_decode(model, source, mask=None, max_len=50, bos=1, eos=2):
-    """Write the likeliest next token, again and again, until <eos>."""
+    """Write the likeliest next token, again and again, until all rows end."""
     encoded = model.encode(source, mask)  # (B, S, D)
     tokens = torch.full_like(source[:, :1], bos)  # (B, 1)
     while tokens.shape[1] <= max_len and not (tokens == eos).any(dim=1).all():

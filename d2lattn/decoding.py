@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from d2lattn.checks import check_integers, check_shapes, check_sizes, wrong
+from d2lattn.scoring import NoWeights
 from d2lattn.seq2seq import Decoder, EncoderDecoder
 from d2lattn.training import evaluating
 
@@ -235,7 +236,7 @@ def _look(decoder: Decoder) -> Tensor | None:
     """The last pass's attention, (B, ..., T, S), of a decoder that has any, and a source."""
     try:
         return getattr(decoder, "attention_weights", None)
-    except RuntimeError:  # there was a pass, so it says that there is no source
+    except NoWeights:  # there was a pass, so there is no source
         return None
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's fused kernel for attention, which never holds the matrix of weights."""
+"""PyTorch's fused kernel for attention, which as a rule never holds the matrix of weights."""
 
 from torch import Tensor
 from torch.nn import functional as F
@@ -19,10 +19,10 @@ def fused_attention(
     tensor([[[3.]]])
 
     The mask broadcasts to the scores, and a row may be without a key; `dropout` is the share of
-    weights set to zero. That, and values of another width than the queries, take PyTorch's plain
-    path, which does hold the matrix.
+    weights set to zero. On a processor that, and values of another width than the queries, take
+    PyTorch's plain path, which does hold the matrix.
     """
-    if mask is None or mask.device.type in GIVES_ZEROS or mask.any(dim=-1).all():
+    if mask is None or mask.device.type in GIVES_ZEROS:
         return _with_heads(queries, keys, values, mask, dropout)
     # Others may give NaN. So these rows look everywhere, and their output is emptied after.
     empty = ~mask.any(dim=-1, keepdim=True)  # (B, Q, 1)

@@ -49,6 +49,10 @@ def own_weights() -> Iterator[None]:
             _own.weights.clear()
 
 
+class NoWeights(RuntimeError):
+    """There is nothing to read: no pass yet, or no source to look at."""
+
+
 class Attends:
     """Comes before `nn.Module` among the bases of what has `attention_weights`: one contract.
 
@@ -78,7 +82,7 @@ class Attends:
         if not torch.compiler.is_compiling():
             weights = _own.weights.get(self, weights)
         if weights is None:
-            raise RuntimeError("attention_weights: there are none before the first forward pass")
+            raise NoWeights("attention_weights: there are none before the first forward pass")
         return weights
 
     def __getstate__(self) -> dict[str, Any]:
@@ -222,8 +226,8 @@ def dot_product_attention(
 class DotProductAttention(Attends, nn.Module):
     """Attention by scaled dot products: a(q, k) = q^T k / sqrt(d), for queries and keys of width d.
 
-    It is `dot_product_attention` by PyTorch's kernel, `fused_attention`, which gives the same
-    without ever holding the (B, Q, K) matrix of weights.
+    It is `dot_product_attention` by PyTorch's kernel, `fused_attention`, which gives the same,
+    as a rule without holding the (B, Q, K) matrix of weights.
 
     >>> attention = DotProductAttention(dropout=0)
     >>> values = torch.tensor([[[2.0], [4.0], [9.0]]])

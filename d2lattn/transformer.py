@@ -35,7 +35,7 @@ from d2lattn.checks import check_floats, check_shapes, check_share, check_sizes,
 from d2lattn.masks import Mask, causal_mask, length_mask
 from d2lattn.multihead import MultiHeadAttention
 from d2lattn.positional import PositionalEncoding
-from d2lattn.scoring import Attends
+from d2lattn.scoring import Attends, NoWeights
 from d2lattn.seq2seq import AttentionDecoder, Encoder, check_state, embed_tokens, token_embedding
 
 KeysValues = tuple[Tensor, Tensor]
@@ -383,7 +383,7 @@ class TransformerDecoder(Attends, AttentionDecoder):
     def attention_weights(self) -> Tensor:
         """Weights over the source in the last pass, (B, layers, H, T, S)."""
         if any(block.attention2 is None for block in self.blks):
-            raise RuntimeError("attention_weights: without cross_attention there is no source")
+            raise NoWeights("attention_weights: without cross_attention there is no source")
         return _stack(cross for _, cross in self._last())
 
     @property

@@ -18,7 +18,7 @@ WALKS = [path for path in NOTEBOOKS if path.stem == "walk"]
 
 # Longer than a listing may be, two lines that nobody reads alone, and the loop that walk 4 writes
 # for a decoder with a state: on the page of all alone.
-NEVER_PRINTED = {"Transformer", "embed_tokens", "greedy_decode"}
+NEVER_PRINTED = {"Transformer", "embed_with_positions", "greedy_decode"}
 
 
 def statements(definition: ast.FunctionDef | ast.ClassDef) -> str:
