@@ -139,7 +139,7 @@ def test_search_finds_a_term(visit, scheme):
 def test_a_page_leads_to_the_search_by_mouse_and_by_keys(visit, name, width):
     page = visit(name, width=width).page
     page.get_by_role("link", name="Search").click()
-    assert page.evaluate("document.activeElement.name") == "q"
+    page.wait_for_function("document.activeElement?.name === 'q'")
     page.keyboard.type("bandwidth")
     page.keyboard.press("Enter")
     page.wait_for_selector("#search-results li a", timeout=15000)
