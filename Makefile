@@ -18,7 +18,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4
 # What Python compiled is kept, even where the environment says no: each run would do it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book test check fast lab notebooks serve lint types javascript unit nbval browser clean
+.PHONY: book test check fast lab notebooks serve lint types javascript unit nbval browser weekly clean
 
 # After a failure it forgets what it read: of a page that it knows already it would not warn again.
 book: .venv/installed
@@ -59,6 +59,10 @@ unit: .venv/installed
 
 nbval: .venv/installed
 	$(PYTEST) --nbval --durations=3 $(NOTEBOOKS)
+
+# What takes many minutes and changes seldom: the shipped translators, trained again.
+weekly: .venv/installed
+	$(PYTEST) -p no:nbval -m weekly --durations=5 tests
 
 browser: book
 	$(PYTEST) tests/pages

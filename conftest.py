@@ -40,8 +40,15 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long comes first: the walks, some of which train, then who mostly waits."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes long comes first: the walks, some of which train, then who mostly waits.
+
+    What is for once a week waits until it is asked for.
+    """
+    if "weekly" not in config.option.markexpr:
+        weekly = [item for item in items if item.get_closest_marker("weekly")]
+        config.hook.pytest_deselected(items=weekly)
+        items[:] = [item for item in items if not item.get_closest_marker("weekly")]
     sizes = Counter(item.path for item in items)
     items.sort(key=lambda item: (_turn(item.path), -sizes[item.path], item.path))
 

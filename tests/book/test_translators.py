@@ -378,10 +378,9 @@ def test_all_scores_are_those_of_the_card(name, corpus):
     assert script.judge(translator, corpus) == translator.card["scores"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["transformer"])
+@pytest.mark.weekly
+@each
 def test_a_training_ends_where_the_card_says(name):
-    """The quickest of the five; `python scripts/train_translators.py --check` does all."""
     corpus = load_corpus(num_train=script.NUM_PAIRS)
     assert script.check(name, corpus) == []
 
