@@ -288,6 +288,12 @@ def test_ci_runs_the_command_of_the_readme():
     assert os.access(ROOT / ".ci/run", os.X_OK)
 
 
+def test_what_takes_many_minutes_runs_once_a_week():
+    weekly = yaml.safe_load((ROOT / ".github/workflows/weekly.yml").read_text("utf8"))
+    assert len(weekly[True]["schedule"]) == 1
+    assert [job["steps"][-1]["run"] for job in weekly["jobs"].values()] == ["make weekly"]
+
+
 def test_ci_runs_the_oldest_pytorch_that_is_allowed():
     text = (ROOT / "requirements.txt").read_text("utf8")
     oldest = re.search(r"^torch>=([\d.]+),", text, re.MULTILINE)[1]
@@ -303,8 +309,9 @@ def test_ci_runs_the_oldest_pytorch_that_is_allowed():
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_a_fork_s_code_never_meets_a_permission_to_write(path):
     workflow = yaml.safe_load(path.read_text("utf8"))
-    # YAML 1.1 reads the key "on" as true. The two triggers left out run with our permissions.
-    assert set(workflow[True]) <= {"push", "pull_request"}
+    # YAML 1.1 reads the key "on" as true. Left out: pull_request_target and workflow_run, which
+    # would run a fork's code with our permissions.
+    assert set(workflow[True]) <= {"push", "pull_request", "schedule", "workflow_dispatch"}
     assert workflow["permissions"] == {}
     for job in workflow["jobs"].values():
         if "write" not in job["permissions"].values():
