@@ -42,7 +42,7 @@ def self_attention(X, W_q, W_k, W_v):
 
 
 def nadaraya_watson(queries, keys, values, h):
-    """Attention by distance: softmax(-u^2 / 2), where u = (x - x_i) / h."""
+    """Attention by distance, softmax(-u^2 / 2); h is the bandwidth."""
     u = (queries.unsqueeze(-1) - keys) / h  # (Q, 1) - (K,) -> (Q, K)
     weights = torch.softmax(-(u**2) / 2, dim=-1)  # each row sums to 1
     return (weights * values).sum(dim=-1), weights  # (Q, K) -> (Q,)
@@ -62,7 +62,7 @@ class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
         self.W_v = nn.Linear(num_hiddens, num_hiddens, bias=False)
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=False)
 
-    def forward(self, queries, keys, values, mask=None):
+    def forward(self, queries, keys, values, mask=None):  # mask (B, 1, Q, K)
         q = split_heads(self.W_q(queries), self.num_heads)  # (B, H, Q, D/H)
         k = split_heads(self.W_k(keys), self.num_heads)  # (B, H, K, D/H)
         v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, D/H)
@@ -72,7 +72,7 @@ class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
 
 
 def positions(T, D):
-    """Give place i its waves: sin(omega_j i) and cos(omega_j i) for each j."""
+    """Give place i its waves, sin(omega_j i) and cos(omega_j i); D is even."""
     i = torch.arange(T).unsqueeze(1)  # places, (T, 1)
     omega = 10000 ** (-torch.arange(0, D, 2) / D)  # speeds, (D/2,)
     P = torch.empty(T, D)
@@ -182,7 +182,7 @@ def greedy_decode(model, source, mask=None, max_len=50, bos=1, eos=2):
     return tokens[:, 1:]
 
 
-class BahdanauDecoder(nn.Module):  # the last state s asks the source's h
+class BahdanauDecoder(nn.Module):  # its state s asks the source's states h
     def __init__(self, vocab_size, embed_size, num_hiddens):
         super().__init__()
         self.W_k = nn.Linear(num_hiddens, num_hiddens, bias=False)
