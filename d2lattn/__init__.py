@@ -38,8 +38,8 @@ from d2lattn.analysis.metrics import (
     uniform_links,
 )
 from d2lattn.analysis.steps import AttentionSteps, attention_steps, teacher_forced_attention
+from d2lattn.checks import asked_for
 from d2lattn.decoding import Hypothesis, beam_search, greedy_decode
-from d2lattn.extras import asked_for
 from d2lattn.kernel_regression import (
     KERNELS,
     NWKernelRegression,

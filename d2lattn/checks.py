@@ -1,8 +1,10 @@
-"""One wording for wrong arguments: the name, what it has, and what it needs.
+"""One wording for wrong arguments, what each has and needs, and for packages that are missing.
 
 A check raises TypeError for a wrong type or dtype, ValueError for a wrong shape or value.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,7 +15,7 @@ INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def wrong(error: type[Exception], name: str, found: Any, needs: str) -> Exception:
-    """Make the error to raise: TypeError for a type or dtype, ValueError for a shape or value.
+    """Make the error to raise.
 
     >>> wrong(ValueError, "keys", torch.ones(2, 3), "(B, K, D)")
     ValueError('keys has shape (2, 3); it needs (B, K, D)')
@@ -95,11 +97,10 @@ def check_range(name: str, found: Tensor, least: int, most: int) -> None:
         entries = found.flatten().tolist() if few else [end.item() for end in found.aminmax()]
     except RuntimeError:
         return
-    smallest, largest = min(entries), max(entries)
-    if smallest < least or largest > most:
-        entry = smallest if smallest < least else largest
-        place = (found == entry).nonzero()[0].tolist()
-        raise wrong(ValueError, f"{name}{place}", entry, f"to be from {least} to {most}")
+    for entry in (min(entries), max(entries)):
+        if not least <= entry <= most:
+            place = (found == entry).nonzero()[0].tolist()
+            raise wrong(ValueError, f"{name}{place}", entry, f"to be from {least} to {most}")
 
 
 def check_sizes(**sizes: int) -> None:
@@ -128,6 +129,25 @@ def check_share(name: str, share: float) -> float:
     if not 0 <= share <= 1:
         raise wrong(ValueError, name, share, "to be from 0 to 1")
     return share
+
+
+@contextmanager
+def asked_for(what: str) -> Iterator[None]:
+    """Say in one line that `what` needs a package of the book, if an import in here fails.
+
+    >>> with asked_for("d2l.bleu"):
+    ...     import a_package_that_is_not_here
+    Traceback (most recent call last):
+    ModuleNotFoundError: d2l.bleu needs a_package_that_is_not_here; install what the book needs: \
+pip install '.[book]'
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        raise ModuleNotFoundError(
+            f"{what} needs {package}; install what the book needs: pip install '.[book]'"
+        ) from None
 
 
 def _autocast(device: str) -> bool:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lattn.checks import (
+    asked_for,
     check_floats,
     check_integers,
     check_range,
@@ -21,7 +22,6 @@ from d2lattn.checks import (
     check_sizes,
     wrong,
 )
-from d2lattn.extras import asked_for
 from d2lattn.masks import length_mask
 from d2lattn.scoring import own_weights
 
@@ -59,8 +59,7 @@ def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     >>> masked_loss(logits, torch.tensor([[2, 1, 0]]), torch.tensor([2]))
     tensor(1.3863)
 
-    A wrong type raises TypeError, a shape, length or valid token that does not fit ValueError, and
-    so does it if no token is valid.
+    If no token is valid, or a valid one is beyond the vocabulary, it raises ValueError.
     """
     check_floats(logits=logits)
     check_integers("targets", targets)
@@ -130,23 +129,16 @@ def train(
     >>> 1 < len(history.loss) < 9, history.loss[-1] <= 0.01 < history.loss[0]
     (True, True)
 
-    Args:
-        model: all of it is in training mode while it learns.
-        loader: gives the batches of one epoch, shuffled by the generator that it is handed.
-        num_epochs: how often to go through the data.
-        learning_rate: Adam's, at the start.
-        decay_share: over this last share of all steps it falls to 0; see `decay_factor`.
-        clip_norm: longer gradients are cut to this length.
-        seed: of shuffling and dropout. (What the weights start from is up to the caller.)
-        batch_loss: gives a batch's mean loss and over how many tokens it is.
-        after_epoch: called with the history so far, say to note `mean_loss` of other data;
-            training stops if what it gives is true.
-        progress: show a bar, which needs tqdm.
+    `loader` gives the batches of one epoch, shuffled by the generator that it is handed, and
+    `batch_loss` a batch's mean loss and over how many tokens it is. `learning_rate` is Adam's at
+    the start; over the last `decay_share` of all steps it falls to 0, see `decay_factor`. Gradients
+    longer than `clip_norm` are cut to it. `seed` is of shuffling and dropout, while what the
+    weights start from is up to the caller. `after_epoch` is called with the history so far, say to
+    note `mean_loss` of other data, and ends the training if what it gives is true. `progress` shows
+    a bar, which needs tqdm.
 
-    Raises:
-        ValueError: a number makes no sense, or there is no batch.
-        FloatingPointError: a loss or its gradient is not finite. The weights are as they were
-            before that step.
+    A loss or a gradient that is not finite raises FloatingPointError; the weights are then those
+    before that step.
     """
     check_sizes(num_epochs=num_epochs)
     check_share("decay_share", decay_share)
@@ -217,7 +209,7 @@ def mean_loss(
     return sum(loss.item() * count for loss, count in losses) / sum(count for _, count in losses)
 
 
-_FOUND: dict[nn.Module, dict[object, bool]] = {}  # how those who evaluate a module found it
+_FOUND: dict[object, dict[nn.Module, bool]] = {}  # by each block in turn: modules and their modes
 _CHANGING = RLock()  # held while modes change, never while a model runs
 
 
@@ -238,23 +230,19 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     modules, me = list(model.modules()), object()
     try:
         with _CHANGING:
-            for module in modules:
-                _FOUND.setdefault(module, {})[me] = module.training
+            _FOUND[me] = {module: module.training for module in modules}
             model.eval()
         with own_weights():
             yield
     finally:
         with _CHANGING:
-            for module in modules:
-                entries = _FOUND[module]
-                later = list(entries)[list(entries).index(me) + 1 :]
-                found = entries.pop(me)
-                if later:  # who came next puts it back for both
-                    entries[later[0]] = found
-                else:
-                    module.training = found
-                if not entries:
-                    del _FOUND[module]
+            later = list(_FOUND.values())[list(_FOUND).index(me) + 1 :]
+            for module, mode in _FOUND.pop(me).items():
+                block = next((block for block in later if module in block), None)
+                if block is None:
+                    module.training = mode
+                else:  # who came next puts it back for both
+                    block[module] = mode
 
 
 @contextmanager

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from d2lattn.checks import check_floats, wrong
-from d2lattn.extras import asked_for
+from d2lattn.checks import asked_for, check_floats, wrong
 
 
 def attention_entropy(weights: Tensor) -> Tensor:
