@@ -22,20 +22,14 @@ def fused_attention(
     weights set to zero. On a processor that, and values of another width than the queries, take
     PyTorch's plain path, which does hold the matrix.
     """
+    if queries.dim() == 3:
+        # The kernel wants an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.
+        queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
+        mask = None if mask is None else mask.unsqueeze(-3)  # a mask (Q, K) becomes (1, Q, K)
+        return fused_attention(queries, keys, values, mask, dropout).squeeze(1)
     if mask is None or mask.device.type in GIVES_ZEROS:
-        return _with_heads(queries, keys, values, mask, dropout)
-    # Others may give NaN. So these rows look everywhere, and their output is emptied after.
-    empty = ~mask.any(dim=-1, keepdim=True)  # (B, Q, 1)
-    output = _with_heads(queries, keys, values, mask | empty, dropout)
-    return output.masked_fill(empty, 0.0)
-
-
-def _with_heads(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, dropout: float
-) -> Tensor:
-    if queries.dim() == 4:
         return F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
-    # The kernel wants an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.
-    queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
-    mask = None if mask is None else mask.unsqueeze(-3)  # a mask (Q, K) becomes (1, Q, K)
-    return F.scaled_dot_product_attention(queries, keys, values, mask, dropout).squeeze(1)
+    # Others may give NaN. So these rows look everywhere, and their output is emptied after.
+    empty = ~mask.any(dim=-1, keepdim=True)  # (B, H, Q, 1)
+    output = F.scaled_dot_product_attention(queries, keys, values, mask | empty, dropout)
+    return output.masked_fill(empty, 0.0)

@@ -1,6 +1,6 @@
 """Multi-head attention (chapter 5): several attentions side by side, each on its own projections.
 
-The heads are an axis of the tensors, so all of them are computed at once.
+The heads are an axis of the tensors, so all of them are computed at once. Errors: see `scoring`.
 """
 
 import torch
@@ -31,16 +31,13 @@ def join_heads(X: Tensor) -> Tensor:
 
 
 def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
-    """Split the heads and count them as sequences of the batch, as the notes do.
+    """Split the heads and count them as sequences of the batch, as the notes do in 10.5.2.
 
     >>> transpose_qkv(torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]), num_heads=2).tolist()
     [[[1, 2], [5, 6]], [[3, 4], [7, 8]]]
 
     Takes queries, keys or values, (B, N, D), where H divides D; gives (B * H, N, D / H), in which
-    the heads of the first sequence come first. What is no tensor raises TypeError, a shape that
-    does not fit ValueError.
-
-    Source: d2l.ai section 11.5.2; the notes' section 10.5.2.
+    the heads of the first sequence come first.
     """
     check_shapes(X=(X, "B", "N", "D"))
     _check_heads("the width of X", X.shape[2], num_heads)
@@ -53,9 +50,7 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
     >>> transpose_output(torch.tensor([[[1, 2], [5, 6]], [[3, 4], [7, 8]]]), num_heads=2).tolist()
     [[[1, 2, 3, 4], [5, 6, 7, 8]]]
 
-    Takes the heads' outputs, (B * H, N, D / H); gives (B, N, D). It raises like `transpose_qkv`.
-
-    Source: d2l.ai section 11.5.2; the notes' section 10.5.2.
+    Takes the heads' outputs, (B * H, N, D / H); gives (B, N, D).
     """
     check_shapes(X=(X, "B * H", "N", "D / H"))
     _check_heads("the first axis of X", X.shape[0], num_heads)
@@ -127,8 +122,9 @@ class MultiHeadAttention(Attends, nn.Module):
         return self.attend(queries, *self.project(keys, values), mask)
 
     def project(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Give each head its keys and values, the same for every query, (B, H, K, D / H) each."""
+        """Give each head its keys and values, the same for every query: (B, H, K, D / H) each."""
         k = split_heads(self.W_k(keys), self.num_heads)  # (B, K, D) -> (B, H, K, D / H)
+        k = self.attention.project_keys(k)  # additive pooling has a width of its own
         v = split_heads(self.W_v(values), self.num_heads)  # (B, K, D) -> (B, H, K, D / H)
         if torch.compiler.is_compiling():  # its cache on disk cannot hold views that a graph gives
             return k.clone(), v.clone()
@@ -138,7 +134,7 @@ class MultiHeadAttention(Attends, nn.Module):
         """Ask the keys and values that `project` gave; the weights are (B, H, Q, K)."""
         q = split_heads(self.W_q(queries), self.num_heads)  # (B, Q, D) -> (B, H, Q, D / H)
         k, v = k.to(q.dtype), v.to(q.dtype)  # autocast may have been left since
-        heads = self.attention.attend(q, self.attention.project_keys(k), v, mask)
+        heads = self.attention.attend(q, k, v, mask)
         self._keep(self.attention._last())
         return self.W_o(join_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
 

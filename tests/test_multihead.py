@@ -623,6 +623,19 @@ def test_a_mask_may_have_holes(which):
     assert weights[..., 1].count_nonzero() == 0
 
 
+def test_keys_are_projected_once_for_all_steps():
+    """By additive pooling too, which has a projection of its own."""
+    attention, (q, k, v) = every_pooling()[1], inputs()
+    projections = []
+    for layer in (attention.W_k, attention.attention.W_k):
+        layer.register_forward_hook(lambda layer, *_: projections.append(layer))
+    expected = attention(q, k, v)
+    keys, values = attention.project(k, v)
+    steps = [attention.attend(step, keys, values) for step in q.split(1, dim=1)]
+    assert projections == 2 * [attention.W_k, attention.attention.W_k]
+    torch.testing.assert_close(torch.cat(steps, dim=1), expected)
+
+
 def test_projected_values_are_the_heads_shares():
     attention, (_, k, v) = every_pooling(bias=True)[0], inputs()
     keys, values = attention.project(k, v)
