@@ -32,7 +32,7 @@ class Hypothesis:
     tokens: list[int]  # without <bos> and <eos>
     score: float  # log-probability of the tokens and of <eos>, in nats
     finished: bool  # whether it came to <eos> before it came to max_len
-    # (len(tokens), S), or None if the decoder has no attention; == of tensors is no single bool.
+    # (..., its tokens, valid source tokens), or None without attention; == is no bool of tensors.
     attention_weights: Tensor | None = field(compare=False)
 
 
@@ -67,10 +67,7 @@ def greedy_decode(
     bos: int = 1,
     eos: int = 2,
 ) -> list[Hypothesis]:
-    """Translate a batch, taking the likeliest token at every step until <eos>.
-
-    Gives a hypothesis for each row. Rows of its attention weights stand for its tokens, columns for
-    the source's valid tokens.
+    """Translate each row of a batch, taking the likeliest token at every step until <eos>.
 
     >>> from d2lattn.seq2seq import Seq2SeqDecoder, Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(5, 2, 2, 1), Seq2SeqDecoder(5, 2, 2, 1))
@@ -87,21 +84,21 @@ def greedy_decode(
     score = torch.zeros(len(source), 1, device=source.device)
     ended = torch.zeros(len(source), 1, dtype=torch.bool, device=source.device)
     written: list[Tensor] = []
-    looks: list[Tensor] = []
+    looks: list[Any] = []
     with evaluating(model):
-        state = _init_state(model, source, source_valid_lens)
+        encoded = model.encoder(source, source_valid_lens)
+        state = model.decoder.init_state(encoded, source_valid_lens)
         steps = greedily(model.decoder, state, source.new_full((len(source), 1), bos))
         for token, log_prob in islice(steps, max_len):  # (B, 1) each
             written.append(token)
-            look = _look(model.decoder)
-            looks += [] if look is None else [look]
+            looks.append(_look(model.decoder))  # (B, ..., 1, S)
             _check_likeliest(log_prob, ~ended, len(written))
             score = score + log_prob.masked_fill(ended, 0.0)
             ended = ended | (token == eos)
             if ended.all():
                 break
-    weights = torch.cat(looks, dim=-2) if looks else None  # (B, ..., 1, S) -> (B, ..., T, S)
-    return _hypotheses(torch.cat(written, dim=1), score, weights, eos, source, source_valid_lens)
+    weights = None if looks[0] is None else torch.cat(looks, dim=-2)  # (B, ..., T, S)
+    return _hypotheses(torch.cat(written, dim=1), score, weights, eos, source_valid_lens)
 
 
 @torch.no_grad()
@@ -135,8 +132,7 @@ def beam_search(
 
     Of `beam_size` slots, 1 is greedy search. Hypotheses compete by log-probability / length**p,
     where p is `length_penalty`, finite, and length counts <eos>: at 0, the most likely translation
-    wins; a larger p favours longer ones. Gives the best hypothesis for each row; its score is the
-    log-probability, whatever the penalty.
+    wins; a larger p favours longer ones. The best of each row is given, its score without penalty.
 
     Source: Lemons et al. 2022, "Beam Search: Faster and Monotonic".
     """
@@ -155,10 +151,10 @@ def beam_search(
     token = source.new_full((batch_size * beam_size, 1), bos)  # (B K, 1)
     looks = None
     with evaluating(model):
-        state = model.decoder.select_state(
-            _init_state(model, source, source_valid_lens),
-            torch.arange(batch_size, device=device).repeat_interleave(beam_size),
-        )  # K rows a sentence, side by side: (B K, ...)
+        encoded = model.encoder(source, source_valid_lens)
+        state = model.decoder.init_state(encoded, source_valid_lens)
+        rows = torch.arange(batch_size, device=device).repeat_interleave(beam_size)
+        state = model.decoder.select_state(state, rows)  # K rows a sentence: (B K, ...)
         for step in range(1, max_len + 1):
             logits, state = model.decoder(token, state)  # (B K, 1) -> (B K, 1, V)
             log_probs = logits[:, -1].log_softmax(dim=-1).unflatten(0, (batch_size, beam_size))
@@ -184,8 +180,7 @@ def beam_search(
     winner = cost.argmin(dim=1, keepdim=True).to(device)  # (B, 1)
     rows = (first_row + winner).flatten()  # (B,)
     weights = None if looks is None else looks[rows]
-    score = score.gather(1, winner)[:, 0]  # (B, K) -> (B,)
-    return _hypotheses(written[rows], score, weights, eos, source, source_valid_lens)
+    return _hypotheses(written[rows], score.flatten()[rows], weights, eos, source_valid_lens)
 
 
 def _fill_slots(
@@ -228,10 +223,6 @@ def _best_tokens(log_probs: Tensor, num_choices: int) -> tuple[Tensor, Tensor]:
     return torch.cat(gains, dim=-1), torch.cat(tokens, dim=-1)
 
 
-def _init_state(model: EncoderDecoder, source: Tensor, valid_lens: Tensor | None) -> Any:
-    return model.decoder.init_state(model.encoder(source, valid_lens), valid_lens)
-
-
 def _look(decoder: Decoder) -> Tensor | None:
     """The last pass's attention, (B, ..., T, S), of a decoder that has any, and a source."""
     try:
@@ -249,15 +240,10 @@ def _check_likeliest(log_prob: Tensor, asked: Tensor, step: int) -> None:
 
 
 def _hypotheses(
-    written: Tensor,
-    score: Tensor,
-    weights: Tensor | None,
-    eos: int,
-    source: Tensor,
-    valid_lens: Tensor | None,
+    written: Tensor, score: Tensor, weights: Tensor | None, eos: int, valid_lens: Tensor | None
 ) -> list[Hypothesis]:
     """Cut what was written, (B, T), at its <eos>, and the weights, (B, ..., T, S), with it."""
-    lengths = [source.shape[1]] * len(source) if valid_lens is None else valid_lens.tolist()
+    lengths = [None] * len(written) if valid_lens is None else valid_lens.tolist()
     found = []
     for row, (tokens, length) in enumerate(zip(written.tolist(), lengths, strict=True)):
         finished = eos in tokens

@@ -18,15 +18,13 @@ from d2lattn.checks import check_floats, check_shapes, wrong
 from d2lattn.scoring import Attends
 
 Kernel = Callable[[Tensor], Tensor]
-"""Heights ≥ 0 of distances u, in bandwidths. A kernel that reaches every key, however far, carries
-its logarithm, up to a constant, as ``kernel.log``: heights so small that a float holds 0 then still
-have their share of the weights."""
+"""Heights ≥ 0 of distances u, in bandwidths; those here are symmetric and integrate to 1. A kernel
+that reaches every key, however far, carries its logarithm, up to a constant, as ``kernel.log``:
+heights so small that a float holds 0 then still have their share of the weights."""
 
 
 def gaussian(u: Tensor) -> Tensor:
     """K(u) = exp(−u²/2) / √(2π): falls off quickly and never reaches 0.
-
-    Like every kernel here it is symmetric and integrates to 1.
 
     >>> [round(height, 4) for height in gaussian(torch.tensor([0.0, 1.0, 2.0])).tolist()]
     [0.3989, 0.242, 0.054]
@@ -64,9 +62,7 @@ def triangular(u: Tensor) -> Tensor:
     return torch.clamp(1 - u.abs(), min=0)
 
 
-KERNELS: dict[str, Kernel] = {
-    kernel.__name__: kernel for kernel in (gaussian, boxcar, epanechnikov, triangular)
-}
+KERNELS: dict[str, Kernel] = {k.__name__: k for k in (gaussian, boxcar, epanechnikov, triangular)}
 
 
 def nadaraya_watson(
@@ -223,9 +219,8 @@ def _positive(bandwidth: float | Tensor, dtype: torch.dtype, device: torch.devic
         raise wrong(TypeError, "bandwidth", bandwidth, "a number") from None
     if converted.numel() != 1:
         raise wrong(ValueError, "bandwidth", converted, "one number")
-    converted = converted.reshape(())
     # Checked after conversion: 1e-300 is positive as a Python float and 0 in float32.
-    if not (torch.isfinite(converted) and converted > 0):
+    if not 0 < converted < math.inf:
         needs = f"to be positive and finite in {dtype}"
         raise wrong(ValueError, "bandwidth", float(bandwidth), needs)
-    return converted
+    return converted.reshape(())

@@ -4,6 +4,8 @@ The rest is padding. Lengths are checked here and turned into a boolean mask, tr
 counts; whatever comes after takes the mask. Lengths are integers from 0 to K, shape (B,), or (B, Q)
 if each query has its own; others raise TypeError or ValueError. Where entries cannot be read (see
 `check_range`), they are believed.
+
+Sources: Vaswani et al. 2017, section 3.2.3; d2l.ai section 9.7.2; the notes' listing 10.3.1.
 """
 
 from collections.abc import Callable
@@ -13,7 +15,7 @@ from torch import Tensor
 
 from d2lattn.checks import check_integers, check_range, wrong
 
-Mask = Tensor | Callable[[], Tensor | None] | None
+Mask = Tensor | Callable[[], Tensor] | None
 """True where a key is valid, or what makes that, so that nobody has to keep it; None: all are."""
 
 
@@ -57,8 +59,6 @@ def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = N
     >>> causal_mask(2, 3)
     tensor([[ True,  True, False],
             [ True,  True,  True]])
-
-    Source: Vaswani et al. 2017, section 3.2.3.
     """
     everything = torch.ones(num_queries, num_keys, dtype=torch.bool, device=device)
     return everything.tril(num_keys - num_queries)
@@ -71,10 +71,7 @@ def sequence_mask(X: Tensor, valid_len: Tensor, value: float = 0) -> Tensor:
     tensor([[1, 0, 0],
             [4, 5, 0]])
 
-    Takes sequences (B, K) or (B, K, ...) and lengths (B,); gives a new tensor of that shape and
-    dtype. A wrong type raises TypeError, a wrong shape or length ValueError.
-
-    Source: d2l.ai section 9.7.2; the notes use it in listing 10.3.1.
+    Takes sequences (B, K) or (B, K, ...) and lengths (B,); gives a new tensor like the sequences.
     """
     if not isinstance(X, Tensor):
         raise wrong(TypeError, "X", X, "a tensor")

@@ -1,4 +1,10 @@
-"""Positional encodings (chapter 6): where a step stands, as a vector added to what stands there."""
+"""Positional encodings (chapter 6): where a step stands, as a vector added to what stands there.
+
+Wrong types raise TypeError, wrong shapes and sizes, and positions past the table, ValueError.
+
+Sources: Vaswani et al. 2017, section 3.5; d2l.ai section 11.6.3; the notes' section 10.6.3; for
+positions that are learned, Gehring et al. 2017, section 3.1, and Devlin et al. 2019.
+"""
 
 import torch
 from torch import Tensor, nn
@@ -18,9 +24,6 @@ def sinusoids(max_len: int, num_hiddens: int) -> Tensor:
             [ 0.9093, -0.4161,  0.0200,  0.9998]])
 
     Gives those of positions i from 0 on, (max_len, num_hiddens), in PyTorch's default dtype.
-    A size that is no integer raises TypeError, one below 1 ValueError.
-
-    Source: Vaswani et al. 2017, section 3.5; the notes' section 10.6.3.
     """
     check_sizes(max_len=max_len, num_hiddens=num_hiddens)
     i = torch.arange(max_len).unsqueeze(1)  # (T, 1)
@@ -31,7 +34,29 @@ def sinusoids(max_len: int, num_hiddens: int) -> Tensor:
     return waves[:, :num_hiddens].to(torch.get_default_dtype())
 
 
-class PositionalEncoding(nn.Module):
+class _AddsRows(nn.Module):
+    """Add to each step of a sequence the row of its position in `P`, (1, max_len, num_hiddens)."""
+
+    P: Tensor
+    dropout: nn.Dropout
+
+    def forward(self, X: Tensor, start: int = 0) -> Tensor:
+        """Check, and add P[start] to the first step, P[start + 1] to the second, and so on."""
+        check_floats(module=self.P, X=X)
+        if not isinstance(start, int | torch.SymInt):  # a SymInt is what the compiler counts with
+            raise wrong(TypeError, "start", start, "an integer")
+        _, max_len, width = self.P.shape
+        check_shapes(X=(X, "B", "T", width))
+        if start < 0:
+            raise wrong(ValueError, "start", start, "to be 0 or more")
+        end = start + X.shape[1]
+        if end > max_len:
+            needs = f"to be {end} or more: X has {X.shape[1]} steps from position {start} on"
+            raise wrong(ValueError, "max_len", max_len, needs)
+        return self.dropout(X + self.P[:, start:end])  # (B, T, D) + (1, T, D)
+
+
+class PositionalEncoding(_AddsRows):
     """Add the sinusoids of their positions to the steps of a sequence.
 
     >>> encoding = PositionalEncoding(num_hiddens=2, dropout=0)
@@ -42,31 +67,21 @@ class PositionalEncoding(nn.Module):
     tensor([[[0.8415, 0.5403]]])
 
     Call it with sequences (B, T, num_hiddens) and the position of their first step, 0 unless
-    decoding goes on from there; it gives a tensor of that shape. Wrong types raise TypeError,
-    wrong shapes and positions past the table ValueError.
-
-    Dropout is the share of entries that training sets to zero.
+    decoding goes on from there; it gives a tensor of that shape. Dropout is the share of entries
+    that training sets to zero.
 
     The table `P`, shape (1, max_len, num_hiddens), is a buffer: it moves with the module, and
     `state_dict` leaves it out, because it can be made again. (For a module that was made on the
     meta device, nobody does: copy `sinusoids` into it.)
-
-    Source: Vaswani et al. 2017, section 3.5; d2l.ai section 11.6.3; the notes' section 10.6.3.
     """
-
-    P: Tensor
 
     def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
         super().__init__()
         self.dropout = nn.Dropout(check_share("dropout", dropout))
         self.register_buffer("P", sinusoids(max_len, num_hiddens).unsqueeze(0), persistent=False)
 
-    def forward(self, X: Tensor, start: int = 0) -> Tensor:
-        """Check, and add p_start to the first step, p_{start+1} to the second, and so on."""
-        return self.dropout(X + _positions(self.P, X, start))  # (B, T, D) + (1, T, D)
 
-
-class LearnedPositionalEncoding(nn.Module):
+class LearnedPositionalEncoding(_AddsRows):
     """Add a learned vector for each position: `PositionalEncoding` with a table that is trained.
 
     A position that no training sequence reached keeps the small random vector it began with.
@@ -75,34 +90,10 @@ class LearnedPositionalEncoding(nn.Module):
     >>> _ = encoding.P.data.copy_(torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
     >>> encoding(torch.full((1, 2, 2), 10.0), start=1).tolist()
     [[[13.0, 14.0], [15.0, 16.0]]]
-
-    It is made and called, and raises, like `PositionalEncoding`.
-
-    Source: Gehring et al. 2017, section 3.1; deviation 0.02 at the start as in Devlin et al. 2019.
     """
 
     def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
         super().__init__()
         check_sizes(max_len=max_len, num_hiddens=num_hiddens)
         self.dropout = nn.Dropout(check_share("dropout", dropout))
-        self.P = nn.Parameter(torch.randn(1, max_len, num_hiddens) * 0.02)
-
-    def forward(self, X: Tensor, start: int = 0) -> Tensor:
-        """Check, and add P[start] to the first step, P[start + 1] to the second, and so on."""
-        return self.dropout(X + _positions(self.P, X, start))  # (B, T, D) + (1, T, D)
-
-
-def _positions(P: Tensor, X: Tensor, start: int) -> Tensor:
-    """Check, and give the rows of a table (1, max_len, D) that belong to the steps of X."""
-    check_floats(module=P, X=X)
-    if not isinstance(start, int | torch.SymInt):  # a SymInt is what the compiler counts with
-        raise wrong(TypeError, "start", start, "an integer")
-    _, max_len, width = P.shape
-    check_shapes(X=(X, "B", "T", width))
-    if start < 0:
-        raise wrong(ValueError, "start", start, "to be 0 or more")
-    end = start + X.shape[1]
-    if end > max_len:
-        needs = f"to be {end} or more: X has {X.shape[1]} steps from position {start} on"
-        raise wrong(ValueError, "max_len", max_len, needs)
-    return P[:, start:end]  # (1, max_len, D) -> (1, T, D)
+        self.P = nn.Parameter(torch.randn(1, max_len, num_hiddens) * 0.02)  # as Devlin et al. do

@@ -5,6 +5,9 @@ Attention is called with queries (B, Q, D), keys (B, K, D'), values (B, K, V) an
 Wrong types raise TypeError, wrong shapes and lengths ValueError. Queries, keys and values need to
 be finite, masked ones too. What takes a mask in place of lengths checks nothing. Dropout is the
 share of weights that training sets to zero; `attention_weights` are those before it.
+
+Sources: for additive attention, Bahdanau et al. 2015, appendix A.1.2; for dot products, Vaswani et
+al. 2017, equation 1; d2l.ai section 11.3; the notes' listings 10.3.1 to 10.3.3.
 """
 
 import math
@@ -37,8 +40,7 @@ _own = _Own()
 def own_weights() -> Iterator[None]:
     """Make `attention_weights`, inside, those of this thread's own passes.
 
-    A module has one place for what it last looked at. If several threads use it, each reads what
-    any of them left there last, unless it reads inside of this.
+    Outside, a module has one place for what it last looked at, and any thread may overwrite it.
     """
     _own.blocks += 1
     try:
@@ -57,11 +59,11 @@ class Attends:
     """Comes before `nn.Module` among the bases of what has `attention_weights`: one contract.
 
     At the end of `forward`, so that a call that fails changes nothing, a module tells `_keep` how
-    its weights are worked out, from tensors without a graph; only who reads them pays. What is read
-    is the reader's own: to change it changes nothing else. What a caller changes after the call
-    (lengths, a mask, queries) changes no weights either; where these can no longer be told, or
-    there was no call, reading raises a RuntimeError. Copies and files of a module start without:
-    tensors of `torch.func`, for one, cannot be stored.
+    its weights are worked out, from tensors without a graph. Who never reads them pays for a copy
+    of lengths or mask alone. What is read is the reader's own: to change it changes nothing else.
+    What a caller changes after the call (lengths, a mask, queries) changes no weights either; where
+    these can no longer be told, or there was no call, reading raises a RuntimeError. Copies and
+    files of a module start without: tensors of `torch.func`, for one, cannot be stored.
     """
 
     _weights: Any = None
@@ -101,10 +103,7 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
             [[0.2500, 0.2500, 0.2500, 0.2500]]])
 
     Takes scores (B, Q, K), or (B, H, Q, K) with heads, or (B, K) with one query each, and lengths
-    as in `masks`, which heads share; gives weights of that shape and dtype. A wrong type raises
-    TypeError, a wrong shape or length ValueError.
-
-    Source: d2l.ai section 11.3.2.1; the notes' listing 10.3.1.
+    as in `masks`, which heads share; gives weights of that shape and dtype.
     """
     check_floats(X=X)
     if not 2 <= X.dim() <= 4:
@@ -142,8 +141,6 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
 
     Takes projected queries W_q q, (B, Q, h), projected keys W_k k, (B, K, h), and the vector that
     sums the features up, (h,); gives scores (B, Q, K). Heads after the batch work too.
-
-    Source: Bahdanau et al. 2015, appendix A.1.2; d2l.ai section 11.3.4.
     """
     # tanh in place: of the four-axis features, one tensor exists, the one that autograd keeps.
     features = queries.unsqueeze(-2) + keys.unsqueeze(-3)  # (B, Q, 1, h) + (B, 1, K, h)
@@ -160,8 +157,6 @@ class AdditiveAttention(Attends, nn.Module):
 
     With n = B Q K h, a forward pass holds n numbers beside tensors of three axes, and so does its
     graph; the backward pass reaches 3 n.
-
-    Source: Bahdanau et al. 2015, appendix A.1.2; d2l.ai section 11.3.4; the notes' listing 10.3.2.
     """
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float) -> None:
@@ -215,8 +210,6 @@ def dot_product_attention(
     >>> values = torch.tensor([[[2.0], [4.0]]])
     >>> dot_product_attention(torch.ones(1, 1, 1), torch.ones(1, 2, 1), values)
     tensor([[[3.]]])
-
-    Source: Vaswani et al. 2017, equation 1.
     """
     scores = dot_product_scores(queries, keys)  # (B, Q, K)
     weights = softmax_among(scores, mask)
@@ -239,8 +232,6 @@ class DotProductAttention(Attends, nn.Module):
     The weights are worked out from queries and keys when they are read: so read them before you
     change those in place. After it, reading raises a RuntimeError (but not for tensors made in
     inference mode, which do not count their changes).
-
-    Source: Vaswani et al. 2017, equation 1; d2l.ai section 11.3.3; the notes' listing 10.3.3.
     """
 
     def __init__(self, dropout: float) -> None:
@@ -265,8 +256,7 @@ class DotProductAttention(Attends, nn.Module):
         layer = self.dropout  # asked for once: `nn.Module` searches for it
         dropout = layer.p if layer.training else 0.0
         output = fused_attention(queries, keys, values, made(mask), dropout)
-        seen = mask.clone() if isinstance(mask, Tensor) else mask
-        self._keep(_DotProductWeights(queries, keys, seen))
+        self._keep(_DotProductWeights(queries, keys, mask))
         return output
 
 
@@ -274,7 +264,8 @@ class _DotProductWeights:
     """Weights that are worked out when they are read, from tensors that nobody has copied."""
 
     def __init__(self, queries: Tensor, keys: Tensor, mask: Mask) -> None:
-        self.queries, self.keys, self.mask = queries.detach(), keys.detach(), mask
+        self.queries, self.keys = queries.detach(), keys.detach()
+        self.mask = mask.clone() if isinstance(mask, Tensor) else mask
         self.versions: dict[str, int] = {}
         if torch.compiler.is_compiling():
             # The compiler cannot give both a tensor, as a decoder's state does, and a view of it.

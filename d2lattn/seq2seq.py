@@ -11,13 +11,16 @@ The GRUs have the same options:
 - `num_hiddens`, `num_layers`: D, width of a state, and how many GRUs stand on top of each other;
   the same in an encoder and its decoder.
 - `dropout`: the share of embedded entries, and of entries between layers, set to zero.
+
+Sources: Cho et al. 2014, section 2.2, for one context; Bahdanau et al. 2015, section 3, for
+attention; d2l.ai sections 10.6, 10.7 and 11.4; the notes' listing 10.4.2.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from d2lattn.checks import check_range, check_shapes, check_share, check_sizes, wrong
 from d2lattn.masks import check_lengths, length_mask
@@ -44,10 +47,7 @@ class Decoder(nn.Module):
         raise NotImplementedError
 
     def select_state(self, state: Any, rows: Tensor) -> Any:
-        """Make the state of the batch that holds these `rows`, (B',): all that a search needs.
-
-        It is `take`, unless a decoder keeps tensors whose first axis is not the batch.
-        """
+        """Make the state of the batch that holds these `rows`, (B',); here all begin with B."""
         return take(state, rows)
 
 
@@ -76,12 +76,11 @@ def take(state: Any, rows: Tensor) -> Any:
 
 
 class EncoderDecoder(nn.Module):
-    """An encoder and a decoder, trained together (d2l.ai section 10.6)."""
+    """An encoder and a decoder, trained together."""
 
     def __init__(self, encoder: Encoder, decoder: Decoder) -> None:
         super().__init__()
-        self.encoder = encoder
-        self.decoder = decoder
+        self.encoder, self.decoder = encoder, decoder
 
     def forward(
         self, enc_X: Tensor, dec_X: Tensor, enc_valid_lens: Tensor | None = None
@@ -105,8 +104,6 @@ class Seq2SeqEncoder(Encoder):
     >>> outputs, state = encoder(torch.tensor([[5, 6, 2, 0]]), torch.tensor([3]))
     >>> outputs.shape, state.shape, bool((outputs[0, 3] == 0).all())
     (torch.Size([1, 4, 4]), torch.Size([2, 1, 4]), True)
-
-    Source: Bahdanau et al. 2015, section 3.2; d2l.ai section 10.7.
     """
 
     def __init__(
@@ -123,12 +120,10 @@ class Seq2SeqEncoder(Encoder):
         check_sizes(num_hiddens=num_hiddens, num_layers=num_layers)
         if bidirectional and num_hiddens % 2:
             raise wrong(ValueError, "num_hiddens", num_hiddens, "to be even: each direction a half")
-        self.num_layers = num_layers
-        self.num_directions = 2 if bidirectional else 1
         self.embedding = token_embedding(vocab_size, embed_size, DEVIATION)
         self.dropout = nn.Dropout(check_share("dropout", dropout))
-        width = num_hiddens // self.num_directions
-        self.rnn = _gru(embed_size, width, num_layers, dropout, bidirectional)
+        width = num_hiddens // 2 if bidirectional else num_hiddens
+        self.rnn = _gru(embed_size, width, num_layers, dropout, bidirectional=bidirectional)
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Read source tokens (B, S) of lengths 1 to S.
@@ -141,17 +136,37 @@ class Seq2SeqEncoder(Encoder):
             outputs, state = self.rnn(embedded)
         else:
             check_lengths(valid_lens, X.shape, shortest=1)
-            packed = nn.utils.rnn.pack_padded_sequence(
-                embedded, valid_lens.cpu(), batch_first=True, enforce_sorted=False
-            )
+            lens = valid_lens.cpu()  # where PyTorch wants them
+            packed = pack_padded_sequence(embedded, lens, batch_first=True, enforce_sorted=False)
             packed, state = self.rnn(packed)
-            outputs, _ = nn.utils.rnn.pad_packed_sequence(
-                packed, batch_first=True, total_length=X.shape[1]
-            )
+            outputs, _ = pad_packed_sequence(packed, batch_first=True, total_length=X.shape[1])
         # (layers * directions, B, D / directions) -> (layers, directions, B, D / directions)
-        state = state.unflatten(0, (self.num_layers, self.num_directions))
+        state = state.unflatten(0, (self.rnn.num_layers, -1))
         # -> (layers, B, directions, D / directions) -> (layers, B, D): the halves side by side
         return outputs, state.transpose(1, 2).flatten(2)
+
+
+class _GRUDecoder(Decoder):
+    """A decoder whose state has a part `hidden`, its GRU's, in which layers come before rows."""
+
+    rnn: nn.GRU
+
+    def select_state(self, state: Any, rows: Tensor) -> Any:
+        """Make the state of the batch that holds these `rows`, (B',)."""
+        return take(state._replace(hidden=None), rows)._replace(hidden=state.hidden[:, rows])
+
+    def _checked(self, enc_outputs: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Tell a decoder that does not fit its encoder apart, before the GRU stumbles over it."""
+        if not isinstance(enc_outputs, tuple) or len(enc_outputs) != 2:
+            needs = "the pair that a Seq2SeqEncoder gives"
+            raise wrong(TypeError, "enc_outputs", enc_outputs, needs)
+        (outputs, hidden), layers, width = enc_outputs, self.rnn.num_layers, self.rnn.hidden_size
+        shapes = {
+            "the last state in enc_outputs": (hidden, layers, "B", width),
+            "the states in enc_outputs": (outputs, "B", "S", width),
+        }
+        check_shapes(**shapes)
+        return enc_outputs
 
 
 class PlainState(NamedTuple):
@@ -161,7 +176,7 @@ class PlainState(NamedTuple):
     context: Tensor  # (B, D)
 
 
-class Seq2SeqDecoder(Decoder):
+class Seq2SeqDecoder(_GRUDecoder):
     """The decoder without attention: one context, the encoder's last state, at every step.
 
     Everything the source says must fit into that one vector, however long the source is.
@@ -170,8 +185,6 @@ class Seq2SeqDecoder(Decoder):
     >>> logits, state = model(torch.tensor([[5, 2]]), torch.tensor([[1, 4, 6]]), torch.tensor([2]))
     >>> logits.shape
     torch.Size([1, 3, 7])
-
-    Source: Cho et al. 2014, section 2.2; d2l.ai section 10.7.
     """
 
     def __init__(
@@ -192,7 +205,7 @@ class Seq2SeqDecoder(Decoder):
         self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
     ) -> PlainState:
         """Start from the encoder's last state; its top layer is the context of every step."""
-        _, hidden = _checked(enc_outputs, self.rnn)
+        _, hidden = self._checked(enc_outputs)
         return PlainState(hidden, hidden[-1])
 
     def forward(self, X: Tensor, state: PlainState) -> tuple[Tensor, PlainState]:
@@ -202,10 +215,6 @@ class Seq2SeqDecoder(Decoder):
         context = state.context.unsqueeze(1).expand(-1, X.shape[1], -1)  # (B, D) -> (B, T, D)
         outputs, hidden = self.rnn(torch.cat((context, embedded), dim=-1), state.hidden)
         return self.dense(outputs), PlainState(hidden, state.context)  # (B, T, D) -> (B, T, V)
-
-    def select_state(self, state: PlainState, rows: Tensor) -> PlainState:
-        """Make the state of the batch that holds these `rows`, (B',)."""
-        return _select(state, rows)
 
 
 class AttentionState(NamedTuple):
@@ -217,15 +226,13 @@ class AttentionState(NamedTuple):
     mask: Tensor | None  # true where h_t is no padding, (B, 1, S); None if none is
 
 
-class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
+class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
     """Bahdanau's decoder: at each step the previous state asks the source for a context.
 
     c_t' = Σ_t α(s_{t'-1}, h_t) h_t, with additive attention α: the query is the decoder's state
-    before the step, keys and values are the encoder's states. What α needs of a key is the same at
-    every step, so the keys are projected once a sentence, in `init_state`.
-
-    After a forward pass `attention_weights` has shape (B, T, S): row t' is where the decoder
-    looked to predict target token t'.
+    before the step, keys and values are the encoder's states. The keys are projected once a
+    sentence, in `init_state`. Row t' of `attention_weights`, (B, T, S), is where the decoder looked
+    to predict target token t'.
 
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
     >>> logits, _ = model(torch.tensor([[5, 2, 0]]), torch.tensor([[1, 4]]), torch.tensor([2]))
@@ -235,8 +242,6 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
     `attention_dropout`, of the weights, is apart from `dropout`, so that the weights of a heatmap
     can be trained without it. With `bridge` the decoder starts from the encoder's last state, as
     the notes do; without it from zeros, and what it knows of the source it has from attention.
-
-    Source: Bahdanau et al. 2015, section 3.1; d2l.ai section 11.4; the notes' listing 10.4.2.
     """
 
     def __init__(
@@ -262,7 +267,7 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
         self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
     ) -> AttentionState:
         """Start from the encoder's last state or zeros; what all steps share is made once."""
-        values, hidden = _checked(enc_outputs, self.rnn)
+        values, hidden = self._checked(enc_outputs)
         hidden = hidden if self.bridge else torch.zeros_like(hidden)
         mask = None
         if enc_valid_lens is not None:
@@ -283,12 +288,8 @@ class Seq2SeqAttentionDecoder(Attends, AttentionDecoder):
             outputs.append(output)  # (B, 1, D)
             weights.append(self.attention._last())  # what gives (B, 1, S)
         logits = self.dense(torch.cat(outputs, dim=1))  # (B, T, D) -> (B, T, V)
-        self._keep(partial(side_by_side, weights, 1))  # (B, T, S)
+        self._keep(lambda: torch.cat([step() for step in weights], dim=1))  # (B, T, S)
         return logits, state._replace(hidden=hidden)
-
-    def select_state(self, state: AttentionState, rows: Tensor) -> AttentionState:
-        """Make the state of the batch that holds these `rows`, (B',)."""
-        return _select(state, rows)
 
 
 DEVIATION = 0.3
@@ -305,45 +306,23 @@ def token_embedding(vocab_size: int, embed_size: int, deviation: float) -> nn.Em
     return embedding
 
 
-def embed_tokens(embedding: nn.Embedding, X: Tensor, scale: float = 1.0) -> Tensor:
+def embed_tokens(embedding: nn.Embedding, X: Tensor) -> Tensor:
     """Look tokens up, (B, T) -> (B, T, E); say in words what is wrong with those it cannot find."""
     if not isinstance(X, Tensor) or X.dtype not in (torch.int64, torch.int32):
         raise wrong(TypeError, "X", X, "a tensor of integers, torch.int64 or torch.int32")
     if X.dim() != 2 or X.numel() == 0:
         raise wrong(ValueError, "X", X, "(B, T), both above 0")
     try:
-        vectors: Tensor = embedding(X)
+        return embedding(X)
     except IndexError:  # asked only now, because reading tokens back at each step stalls a GPU
         check_range("X", X, 0, embedding.num_embeddings - 1)
         raise
-    return vectors if scale == 1 else vectors * scale
 
 
-def side_by_side(weights: list[Any], dim: int) -> Tensor:
-    """Work weights out, one after the other, and join them along an axis."""
-    return torch.cat([work_out() for work_out in weights], dim)
-
-
-def _gru(
-    input_size: int, width: int, num_layers: int, dropout: float, bidirectional: bool = False
-) -> nn.GRU:
+def _gru(input_size: int, width: int, num_layers: int, dropout: float, **options: bool) -> nn.GRU:
     # The GRU's dropout is that between layers, and it warns where there is one layer.
     between = dropout if num_layers > 1 else 0
-    sizes = input_size, width, num_layers
-    return nn.GRU(*sizes, batch_first=True, dropout=between, bidirectional=bidirectional)
-
-
-def _checked(enc_outputs: tuple[Tensor, Tensor], rnn: nn.GRU) -> tuple[Tensor, Tensor]:
-    """Tell a decoder that does not fit its encoder apart, before the GRU stumbles over it."""
-    if not isinstance(enc_outputs, tuple) or len(enc_outputs) != 2:
-        raise wrong(TypeError, "enc_outputs", enc_outputs, "the pair that a Seq2SeqEncoder gives")
-    outputs, hidden = enc_outputs
-    shapes = {
-        "the last state in enc_outputs": (hidden, rnn.num_layers, "B", rnn.hidden_size),
-        "the states in enc_outputs": (outputs, "B", "S", rnn.hidden_size),
-    }
-    check_shapes(**shapes)
-    return enc_outputs
+    return nn.GRU(input_size, width, num_layers, batch_first=True, dropout=between, **options)
 
 
 def check_state(state: Any, kind: type, X: Tensor, *batched: str) -> None:
@@ -354,10 +333,4 @@ def check_state(state: Any, kind: type, X: Tensor, *batched: str) -> None:
         kept = getattr(state, name)
         kept = kept[0] if isinstance(kept, tuple) else kept
         if kept is not None and len(X) != len(kept):
-            needs = f"{len(kept)} sequences, as many as the state has"
-            raise wrong(ValueError, "X", X, needs)
-
-
-def _select(state: Any, rows: Tensor) -> Any:
-    """Take rows of a GRU decoder's state, whose `hidden` has its layers first."""
-    return take(state._replace(hidden=None), rows)._replace(hidden=state.hidden[:, rows])
+            raise wrong(ValueError, "X", X, f"{len(kept)} sequences, as many as the state has")

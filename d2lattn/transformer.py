@@ -14,11 +14,12 @@ Blocks and stacks have the same options:
 - `cross_attention`: whether a decoder has a source to ask.
 
 Stacks have some more: `vocab_size`, the number of tokens; `num_layers`, of blocks; `max_len`, how
-many positions there are; and `pos_encoding`, a module that takes (B, T, D) and the position of the
-first step, such as `LearnedPositionalEncoding`, in place of sinusoids.
+many positions the sinusoids reach; and `pos_encoding`, a module that takes (B, T, D) and the
+position of the first step, such as `LearnedPositionalEncoding`: it comes in place of sinusoids, has
+a reach and a dropout of its own, and `max_len` says nothing then.
 
 Wrong types raise TypeError, wrong shapes, tokens and lengths ValueError, and so does a sequence
-longer than `max_len`. What stands in padding needs to be finite.
+longer than positions reach. What stands in padding needs to be finite.
 
 Sources: Vaswani et al. 2017, section 3; d2l.ai section 11.7; the notes' section 10.7.
 """
@@ -32,13 +33,11 @@ import torch
 from torch import Tensor, nn
 
 from d2lattn.checks import check_floats, check_shapes, check_share, check_sizes, wrong
-from d2lattn.masks import Mask, causal_mask, length_mask
+from d2lattn.masks import Mask, causal_mask, length_mask, made
 from d2lattn.multihead import MultiHeadAttention
 from d2lattn.positional import PositionalEncoding
-from d2lattn.scoring import Attends, NoWeights
+from d2lattn.scoring import Attends, NoWeights, mask_of
 from d2lattn.seq2seq import AttentionDecoder, Encoder, check_state, embed_tokens, token_embedding
-
-KeysValues = tuple[Tensor, Tensor]
 
 
 class PositionWiseFFN(nn.Module):
@@ -49,8 +48,6 @@ class PositionWiseFFN(nn.Module):
     ...     _ = nn.init.ones_(parameter)
     >>> ffn(torch.tensor([[[1.0], [-5.0]]])).tolist()  # (1 + 1) twice, + 1; nothing, + 1
     [[[5.0], [1.0]]]
-
-    Source: Vaswani et al. 2017, section 3.3.
     """
 
     def __init__(self, ffn_num_input: int, ffn_num_hiddens: int, ffn_num_outputs: int) -> None:
@@ -72,8 +69,8 @@ class PositionWiseFFN(nn.Module):
 class AddNorm(nn.Module):
     """LN(x + dropout(y)): what went into a sublayer is added to what came out, and normed.
 
-    With `norm_first`, which deep stacks train better by, it is x + dropout(y), and the sublayer
-    gets LN(x). `around` does both halves.
+    With `norm_first`, which deep stacks train better by (Xiong et al. 2020, figure 1), it is
+    x + dropout(y), and `before` the sublayer comes LN(x).
 
     >>> add_norm = AddNorm(2, dropout=0)
     >>> normed = add_norm(torch.tensor([3.0, 4]), torch.tensor([1.0, 4]))  # the sum is (4, 8)
@@ -81,8 +78,6 @@ class AddNorm(nn.Module):
     [-1.0, 1.0]
 
     `normalized_shape` is the width of a position, D, or a list of the last axes.
-
-    Source: Vaswani et al. 2017, section 3.1 (post-norm); Xiong et al. 2020, figure 1 (pre-norm).
     """
 
     def __init__(
@@ -93,9 +88,9 @@ class AddNorm(nn.Module):
         self.dropout = nn.Dropout(check_share("dropout", dropout))
         self.ln = nn.LayerNorm(normalized_shape)
 
-    def around(self, X: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Go through a sublayer, with the residual around it and the norm before or after."""
-        return self(X, sublayer(self.ln(X) if self.norm_first else X))
+    def before(self, X: Tensor) -> Tensor:
+        """Give what the sublayer gets of X: LN(X) if the norm comes first, else X itself."""
+        return self.ln(X) if self.norm_first else X
 
     def forward(self, X: Tensor, Y: Tensor) -> Tensor:
         """Add what the sublayer gave, Y, to X, of the same shape."""
@@ -113,8 +108,6 @@ class EncoderBlock(nn.Module):
     torch.Size([1, 3, 4])
     >>> block.attention.attention_weights.shape
     torch.Size([1, 2, 3, 3])
-
-    Call it with sequences (B, T, D) and `valid_lens` as in `masked_softmax`; it gives (B, T, D).
     """
 
     def __init__(
@@ -128,19 +121,23 @@ class EncoderBlock(nn.Module):
         bias: bool = False,
     ) -> None:
         super().__init__()
-        self.attention = _attention(num_hiddens, num_heads, bias)
+        sizes = num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads
+        self.attention = MultiHeadAttention(*sizes, 0, bias)
         self.addnorm1 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens)
         self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Mask = None) -> Tensor:
-        """Self-attention, then the network; a mask of the scores may come in place of lengths."""
+        """Take (B, T, D) and give (B, T, D); a mask of the scores may come in place of lengths."""
         check_floats(self.ffn.dense1, X=X)
         check_shapes(X=(X, "B", "N", self.attention.query_size))
-        mask = mask if valid_lens is None else _length_mask(valid_lens, X)
-        ask = self.attention
-        X = self.addnorm1.around(X, lambda Z: ask.attend(Z, *ask.project(Z, Z), mask))
-        return self.addnorm2.around(X, self.ffn)
+        if mask is None:
+            mask = mask_of(valid_lens, X, X, 1)  # (B, 1, 1 or T, T)
+        elif valid_lens is not None:
+            raise wrong(TypeError, "mask", mask, "to be None beside valid_lens")
+        Z = self.addnorm1.before(X)  # (B, T, D)
+        X = self.addnorm1(X, self.attention.attend(Z, *self.attention.project(Z, Z), mask))
+        return self.addnorm2(X, self.ffn(self.addnorm2.before(X)))
 
 
 class TransformerEncoder(Attends, Encoder):
@@ -177,32 +174,26 @@ class TransformerEncoder(Attends, Encoder):
         self.pos_encoding = pos_encoding or PositionalEncoding(num_hiddens, dropout, max_len)
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
         options = {"norm_first": norm_first, "bias": bias}
-        self.blks = nn.ModuleList(EncoderBlock(*sizes, **options) for _ in range(num_layers))
+        self.blks: Any = nn.ModuleList(EncoderBlock(*sizes, **options) for _ in range(num_layers))
         self.ln = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         """Read tokens (B, S) of lengths `valid_lens`, (B,); give what stands there, (B, S, D)."""
-        X = self.pos_encoding(embed_tokens(self.embedding, X, self.scale))  # (B, S) -> (B, S, D)
-        mask = None if valid_lens is None else _length_mask(valid_lens, X)
+        X = self.pos_encoding(embed_tokens(self.embedding, X) * self.scale)  # (B, S) -> (B, S, D)
+        mask = made(mask_of(valid_lens, X, X, 1))  # (B, 1, 1 or S, S), once for all blocks
         weights = []
-        block: Any
         for block in self.blks:
             X = block(X, mask=mask)
             weights.append(block.attention._last())
-        self._keep(weights)
+        self._keep(partial(_stack, weights))
         return self.ln(X)
-
-    @property
-    def attention_weights(self) -> Tensor:
-        """Weights of all layers in the last pass, (B, layers, H, S, S)."""
-        return _stack(self._last())
 
 
 class BlockState(NamedTuple):
     """What a decoder block keeps of its sequences, so that nothing is computed twice."""
 
-    past: KeysValues | None  # of the steps so far, (B, H, T, D / H) each
-    source: KeysValues | None  # of the encoder's outputs, (B, H, S, D / H) each
+    past: tuple[Tensor, Tensor] | None  # of the steps so far, (B, H, T, D / H) each
+    source: tuple[Tensor, Tensor] | None  # of the encoder's outputs, (B, H, S, D / H) each
     source_mask: Tensor | None  # true where the source is no padding, (B, 1, 1, S)
 
 
@@ -231,10 +222,12 @@ class DecoderBlock(nn.Module):
         cross_attention: bool = True,
     ) -> None:
         super().__init__()
-        self.attention1 = _attention(num_hiddens, num_heads, bias)
+        sizes = num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads
+        self.attention1 = MultiHeadAttention(*sizes, 0, bias)
         self.addnorm1 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
-        self.attention2 = _attention(num_hiddens, num_heads, bias) if cross_attention else None
+        self.attention2: Any = None
         if cross_attention:
+            self.attention2 = MultiHeadAttention(*sizes, 0, bias)
             self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens)
         self.addnorm3 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
@@ -264,30 +257,24 @@ class DecoderBlock(nn.Module):
         check_floats(self.ffn.dense1, X=X)
         check_shapes(X=(X, "B", "N", self.attention1.query_size))
         check_state(state, BlockState, X, "past", "source")
-        past: Any
-        source: Any
         past, source, source_mask = state
         if (self.attention2 is None) != (source is None):
             needs = "keys and values as init_state gives them, or None without cross_attention"
             raise wrong(TypeError, "state.source", source, needs)
 
-        def ask_past(Z: Tensor) -> Tensor:
-            nonlocal past
-            k, v = self.attention1.project(Z, Z)  # (B, H, T, D / H) each
-            if past is not None:  # (B, H, P, D / H) and (B, H, T, D / H) -> (B, H, P + T, D / H)
-                k, v = torch.cat((past[0], k), dim=2), torch.cat((past[1], v), dim=2)
-            past = k, v
-            steps, so_far = Z.shape[1], k.shape[2]
-            # A single step is the last one, and may see all.
-            mask = partial(causal_mask, steps, so_far, Z.device) if steps > 1 else None
-            return self.attention1.attend(Z, k, v, mask)
-
-        X = self.addnorm1.around(X, ask_past)  # (B, T, D)
+        Z = self.addnorm1.before(X)  # (B, T, D)
+        k, v = self.attention1.project(Z, Z)  # (B, H, T, D / H) each
+        if past is not None:  # (B, H, P, D / H) and (B, H, T, D / H) -> (B, H, P + T, D / H)
+            k, v = torch.cat((past[0], k), dim=2), torch.cat((past[1], v), dim=2)
+        steps, so_far = X.shape[1], k.shape[2]
+        # A single step is the last one, and may see all.
+        mask = partial(causal_mask, steps, so_far, X.device) if steps > 1 else None
+        X = self.addnorm1(X, self.attention1.attend(Z, k, v, mask))
         if source is not None:
-            ask: Any = self.attention2
-            X = self.addnorm2.around(X, lambda Z: ask.attend(Z, *source, source_mask))  # (B, T, D)
-        X = self.addnorm3.around(X, self.ffn)  # (B, T, D)
-        return X, state._replace(past=past)
+            Z = self.addnorm2.before(X)  # (B, T, D)
+            X = self.addnorm2(X, self.attention2.attend(Z, *source, source_mask))
+        X = self.addnorm3(X, self.ffn(self.addnorm3.before(X)))
+        return X, state._replace(past=(k, v))
 
 
 class TransformerState(NamedTuple):
@@ -343,7 +330,7 @@ class TransformerDecoder(Attends, AttentionDecoder):
         self.pos_encoding = pos_encoding or PositionalEncoding(num_hiddens, dropout, max_len)
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
         options = {"norm_first": norm_first, "bias": bias, "cross_attention": cross_attention}
-        self.blks = nn.ModuleList(DecoderBlock(*sizes, **options) for _ in range(num_layers))
+        self.blks: Any = nn.ModuleList(DecoderBlock(*sizes, **options) for _ in range(num_layers))
         self.ln = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
         self.dense = nn.Linear(num_hiddens, vocab_size)
 
@@ -351,13 +338,11 @@ class TransformerDecoder(Attends, AttentionDecoder):
         self, enc_outputs: Tensor | None = None, enc_valid_lens: Tensor | None = None
     ) -> TransformerState:
         """Start at position 0; each block projects the encoder's outputs (B, S, D) once."""
-        blocks: Any = self.blks
-        first, *rest = blocks
+        first, *rest = self.blks
         state = first.init_state(enc_outputs, enc_valid_lens)
-        others = (block.init_state(enc_outputs) for block in rest)
-        # One mask of the source serves all.
-        alike = (other._replace(source_mask=state.source_mask) for other in others)
-        return TransformerState(0, (state, *alike))
+        mask = state.source_mask  # one for all
+        others = (block.init_state(enc_outputs)._replace(source_mask=mask) for block in rest)
+        return TransformerState(0, (state, *others))
 
     def forward(self, X: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """Predict the token after each of the next tokens, X (B, T): scores (B, T, V)."""
@@ -366,10 +351,8 @@ class TransformerDecoder(Attends, AttentionDecoder):
         if len(before) != len(self.blks):
             needs = f"to be {len(self.blks)}, one for each block of this decoder"
             raise wrong(ValueError, "the number of block states", len(before), needs)
-        Y = embed_tokens(self.embedding, X, self.scale)  # (B, T) -> (B, T, D)
-        Y = self.pos_encoding(Y, position)
+        Y = self.pos_encoding(embed_tokens(self.embedding, X) * self.scale, position)  # (B, T, D)
         after, weights = [], []
-        block: Any
         for block, block_state in zip(self.blks, before, strict=True):
             Y, block_state = block(Y, block_state)
             after.append(block_state)
@@ -395,13 +378,3 @@ class TransformerDecoder(Attends, AttentionDecoder):
 def _stack(weights: Iterable[Callable[[], Tensor]]) -> Tensor:
     """Put the weights (B, H, Q, K) of all layers side by side: (B, layers, H, Q, K)."""
     return torch.stack([work_out() for work_out in weights], dim=1)
-
-
-def _attention(num_hiddens: int, num_heads: int, bias: bool) -> MultiHeadAttention:
-    sizes = num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads
-    return MultiHeadAttention(*sizes, dropout=0, bias=bias)
-
-
-def _length_mask(valid_lens: Tensor, X: Tensor) -> Tensor:
-    """Mask of self-attention, of heads that share it, (B, 1, 1 or T, T)."""
-    return length_mask(valid_lens, (len(X), 1, X.shape[1], X.shape[1]))

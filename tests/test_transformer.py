@@ -23,7 +23,7 @@ from twins import (
 )
 
 import d2lattn as d2l
-from d2lattn import transformer
+from d2lattn import scoring, transformer
 from d2lattn.corpus import Batch
 from d2lattn.masks import length_mask
 from d2lattn.transformer import BlockState, TransformerState
@@ -609,11 +609,8 @@ def test_add_norm_is_the_formula():
     before = X.clone(), Y.clone()
     close(post(X, Y), by_hand(X + Y, post.ln.weight, post.ln.bias))
     close(pre(X, Y), X + Y)
-    into = []
-    for add_norm in (post, pre):
-        assert torch.equal(add_norm.around(X, lambda Z: into.append(Z) or Y), add_norm(X, Y))
-    assert into[0] is X
-    close(into[1], by_hand(X, pre.ln.weight, pre.ln.bias))
+    assert post.before(X) is X
+    close(pre.before(X), by_hand(X, pre.ln.weight, pre.ln.bias))
     assert all(map(torch.equal, (X, Y), before))
 
 
@@ -891,7 +888,8 @@ def test_a_mask_of_the_source_is_made_once_for_all_layers(monkeypatch):
         made.append(args)
         return length_mask(*args)
 
-    monkeypatch.setattr(transformer, "length_mask", count)
+    for module in (scoring, transformer):
+        monkeypatch.setattr(module, "length_mask", count)
     encoded = model.encoder(sources(), LENS)
     assert len(made) == 1
     state = model.decoder.init_state(encoded, LENS)
@@ -904,8 +902,11 @@ def test_a_mask_of_the_source_is_made_once_for_all_layers(monkeypatch):
 def test_a_block_takes_a_mask_in_place_of_lengths():
     block, X = shake(d2l.EncoderBlock(WIDTH, 6, 2)), torch.randn(3, 5, WIDTH)
     expected = block(X, LENS)
-    close(block(X, mask=length_mask(LENS, (3, 1, 5, 5))), expected)
+    mask = length_mask(LENS, (3, 1, 5, 5))
+    close(block(X, mask=mask), expected)
     assert not torch.allclose(block(X), expected)
+    with pytest.raises(TypeError, match=r"^mask has dtype torch.bool; it needs to be None beside"):
+        block(X, LENS, mask=mask)
 
 
 # Decoding ----------------------------------------------------------------------------------------
