@@ -32,7 +32,7 @@ class Hypothesis:
     tokens: list[int]  # without <bos> and <eos>
     score: float  # log-probability of the tokens and of <eos>, in nats
     finished: bool  # whether it came to <eos> before it came to max_len
-    # (..., its tokens, valid source tokens), or None without attention; == is no bool of tensors.
+    # (..., its tokens, valid source tokens), or None without attention; == would give no bool.
     attention_weights: Tensor | None = field(compare=False)
 
 

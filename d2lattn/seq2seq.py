@@ -288,7 +288,7 @@ class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
             outputs.append(output)  # (B, 1, D)
             weights.append(self.attention._last())  # what gives (B, 1, S)
         logits = self.dense(torch.cat(outputs, dim=1))  # (B, T, D) -> (B, T, V)
-        self._keep(lambda: torch.cat([step() for step in weights], dim=1))  # (B, T, S)
+        self._keep(lambda: torch.cat([work_out() for work_out in weights], dim=1))  # (B, T, S)
         return logits, state._replace(hidden=hidden)
 
 

@@ -550,6 +550,13 @@ def test_elsewhere_rows_without_keys_do_not_rest_on_the_kernel(
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
+def test_the_kernel_drops_nothing_unless_asked():
+    q, k, v = (torch.randn(2, rows, 3) for rows in (4, 5, 5))
+    expected = scoring.dot_product_attention(q, k, v)
+    torch.testing.assert_close(fused.fused_attention(q, k, v), expected)
+    assert fused.fused_attention(q, k, v, dropout=1.0).count_nonzero() == 0
+
+
 def test_masks_are_made_where_the_inputs_are():
     """Another default device stands for a second one: a mask made there would not fit."""
     q, lens = torch.randn(2, 4, 4), torch.tensor([1, 4])
