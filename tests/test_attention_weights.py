@@ -148,6 +148,15 @@ def test_in_inference_mode_weights_are_read_as_ever():
         torch.testing.assert_close(attention.attention_weights @ q, output)
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_tensors_of_inference_mode_may_meet_others(place):
+    attention, tensors = d2l.DotProductAttention(0), [torch.randn(2, 3, 4) for _ in range(3)]
+    with torch.inference_mode():
+        tensors[place] = tensors[place].clone()
+    output = attention(*tensors)
+    torch.testing.assert_close(attention.attention_weights @ tensors[2], output)
+
+
 def test_the_past_that_a_state_gives_is_not_silently_another():
     decoder = d2l.TransformerDecoder(9, 4, 8, 2, 1, cross_attention=False)
     with torch.no_grad():

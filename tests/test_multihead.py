@@ -467,6 +467,13 @@ def test_widths_that_heads_cannot_share(num_hiddens, num_heads, message):
         d2l.MultiHeadAttention(8, 8, 8, num_hiddens, num_heads, 0)
 
 
+@pytest.mark.parametrize("name", ["key_size", "query_size", "value_size"])
+def test_inputs_have_a_width(name):
+    sizes = {"key_size": 3, "query_size": 8, "value_size": 5, name: 0}
+    with pytest.raises(ValueError, match=f"^{name} is 0; it needs to be 1 or more$"):
+        d2l.MultiHeadAttention(**sizes, num_hiddens=8, num_heads=2, dropout=0)
+
+
 TRANSPOSE_ERRORS = [
     (d2l.transpose_qkv, [[1]], TypeError, r"X has type list; it needs a tensor"),
     (

@@ -647,6 +647,13 @@ def test_additive_attention_has_three_matrices_and_no_bias():
     assert attention.dropout.p == 0.25
 
 
+@pytest.mark.parametrize("name", ["key_size", "query_size", "num_hiddens"])
+def test_additive_attention_has_sizes_of_one_or_more(name):
+    sizes = {"key_size": 5, "query_size": 2, "num_hiddens": 7, name: 0}
+    with pytest.raises(ValueError, match=f"^{name} is 0; it needs to be 1 or more$"):
+        d2l.AdditiveAttention(**sizes, dropout=0)
+
+
 def test_keys_projected_once_serve_every_step():
     attention = d2l.AdditiveAttention(3, 2, 4, dropout=0)
     projections = []
