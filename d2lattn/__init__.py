@@ -84,21 +84,18 @@ if TYPE_CHECKING:
 
     from d2lattn.book import plotting
     from d2lattn.book.drawings import show_drawing
-    from d2lattn.book.plotting import (
-        show_heatmaps,
-        show_source,
-        use_book_style,
-        use_svg_display,
-    )
+    from d2lattn.book.figures import name_curves, use_book_style, use_svg_display
+    from d2lattn.book.plotting import show_heatmaps, show_source
 
 BOOK = {
+    "name_curves": "d2lattn.book.figures:name_curves",
     "plt": "matplotlib.pyplot",
     "plotting": "d2lattn.book.plotting",
     "show_drawing": "d2lattn.book.drawings:show_drawing",
     "show_heatmaps": "d2lattn.book.plotting:show_heatmaps",
     "show_source": "d2lattn.book.plotting:show_source",
-    "use_book_style": "d2lattn.book.plotting:use_book_style",
-    "use_svg_display": "d2lattn.book.plotting:use_svg_display",
+    "use_book_style": "d2lattn.book.figures:use_book_style",
+    "use_svg_display": "d2lattn.book.figures:use_svg_display",
 }
 """What needs more than PyTorch, and where it is: a module, or a name in one."""
 

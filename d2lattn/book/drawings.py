@@ -5,6 +5,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from d2lattn.book.palette import palette
+
 _TEXT = re.compile(r"<text\b[^>]*>(.*?)</text>", re.DOTALL)
 _TAG = re.compile(r"<[^>]+>")
 
@@ -72,4 +74,9 @@ _ARROWHEAD = (
 def _style() -> str:
     text = (Path(__file__).parent / "drawing.css").read_text(encoding="utf-8")
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    return re.sub(r"\s+", " ", text).strip()
+    colours = {name: both for name, both in palette().items() if f"var(--{name})" in text}
+    light, dark = (
+        " ".join(f"--{name}: {both[theme]};" for name, both in colours.items()) for theme in (0, 1)
+    )
+    themes = f'.d2l-drawing {{ {light} }} [data-jp-theme-light="false"] .d2l-drawing {{ {dark} }}'
+    return re.sub(r"\s+", " ", f"{themes} {text}").strip()

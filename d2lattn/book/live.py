@@ -1,7 +1,6 @@
 """Figures that sliders draw again with PyTorch, and that stay a plain picture without a kernel."""
 
 import base64
-import io
 from collections.abc import Callable
 from typing import Any
 
@@ -39,8 +38,9 @@ class LiveFigure:
         self.draw = draw
         self.controls = controls
         # The figure has the width of the page, or less: nothing spills over on a telephone.
+        png, self.metadata = self._drawn()
         self.image = ipywidgets.Image(
-            value=self._png(),
+            value=png,
             format="png",
             layout=ipywidgets.Layout(width="640px", max_width="100%"),
         )
@@ -53,22 +53,23 @@ class LiveFigure:
         return {name: control.value for name, control in self.controls.items()}
 
     def _redraw(self, _change: Any = None) -> None:
-        self.image.value = self._png()
+        self.image.value, self.metadata = self._drawn()
 
-    def _png(self) -> bytes:
+    def _drawn(self) -> tuple[bytes, dict[str, Any]]:
         import matplotlib.pyplot as plt
 
+        from d2lattn.book.figures import pictures
+
         figure = self.draw(**self.values())
-        file = io.BytesIO()
-        figure.savefig(file, format="png")
+        png, metadata = pictures(figure)
         plt.close(figure)  # or the cell would show it a second time
-        return file.getvalue()
+        return base64.b64decode(png), metadata
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={value}" for name, value in self.values().items())
         return f"A live figure: {settings}. Its controls need a running kernel."
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         bundle = {
             "text/plain": repr(self),
             "image/png": base64.b64encode(self.image.value).decode("ascii"),
@@ -77,4 +78,4 @@ class LiveFigure:
         live = self.box._repr_mimebundle_() or {}
         if WIDGET_VIEW in live:
             bundle[WIDGET_VIEW] = live[WIDGET_VIEW]
-        return bundle
+        return bundle, {"image/png": self.metadata}

@@ -1,76 +1,21 @@
-"""Heatmaps of attention weights, the book's plot style, and listings taken from the package."""
+"""Heatmaps of attention weights, and listings taken from the package."""
 
 import inspect
-import sys
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from matplotlib.rcsetup import cycler
+from matplotlib.colors import ListedColormap
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
+from d2lattn.book.figures import fits
+from d2lattn.book.palette import reserved
 from d2lattn.checks import wrong
-
-# Okabe and Ito's palette: told apart by readers with any common colour blindness. Its yellow and
-# sky blue are too pale for thin lines on white, so they come last.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#F0E442")
-
-# 5.2 inches of 11-point letters are 10-pixel letters on a telephone 360 pixels wide; 160 dots an
-# inch fill the book's column on a desk.
-BOOK_STYLE: dict[Any, Any] = {
-    "figure.figsize": (5.2, 3.2),
-    "figure.dpi": 160,
-    "savefig.dpi": 160,
-    "font.size": 11,
-    "axes.titlesize": 11,
-    "axes.labelsize": 11,
-    "xtick.labelsize": 10,
-    "ytick.labelsize": 10,
-    "legend.fontsize": 10,
-    "legend.frameon": False,
-    "lines.linewidth": 2,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    # A figure stays a white card when the page is dark.
-    "figure.facecolor": "white",
-    "axes.facecolor": "white",
-    "savefig.facecolor": "white",
-    "savefig.transparent": False,
-    "image.interpolation": "nearest",
-}
-
-
-def use_book_style() -> None:
-    """Draw every figure from here on in the book's style, as PNG in a notebook.
-
-    Fixed size and resolution, a palette for colour-blind readers (:data:`PALETTE`), letters that
-    can be read on a telephone, and a white card that stays white on a dark page.
-    """
-    mpl.rcParams.update(BOOK_STYLE)
-    mpl.rcParams["axes.prop_cycle"] = cycler(color=PALETTE)
-    _use_format("png")
-
-
-def use_svg_display() -> None:
-    """Show the figures of a notebook as SVG; outside a notebook this changes nothing."""
-    _use_format("svg")
-
-
-def _use_format(image_format: str) -> None:
-    # Only a running shell has a format to set; asking for one would start it.
-    if "IPython" not in sys.modules:
-        return
-    from IPython import get_ipython
-
-    if get_ipython() is not None:
-        from matplotlib_inline.backend_inline import set_matplotlib_formats
-
-        set_matplotlib_formats(image_format)
 
 
 def show_heatmaps(
@@ -79,7 +24,7 @@ def show_heatmaps(
     ylabel: str,
     titles: Sequence[str] | Sequence[Sequence[str]] | None = None,
     figsize: tuple[float, float] = (2.5, 2.5),
-    cmap: str = "Reds",
+    cmap: str = "ink",
     *,
     vmin: float | str | None = 0.0,
     vmax: float | str | None = 1.0,
@@ -88,7 +33,9 @@ def show_heatmaps(
     mask: Any = None,
     annotate: bool | str = False,
 ) -> None:
-    """Draw a grid of matrices as heatmaps on one colour scale, with one colour bar for all.
+    """Draw a grid of matrices as heatmaps on one scale, in ink: the more weight, the more of it.
+
+    One bar beside them says the scale, unless the numbers stand in their cells.
 
     >>> import matplotlib; matplotlib.use("agg")
     >>> show_heatmaps(torch.eye(3).reshape(1, 1, 3, 3), xlabel="Keys", ylabel="Queries")
@@ -102,11 +49,12 @@ def show_heatmaps(
         ylabel: name of the query axis.
         titles: one title a column of panels, or a list of such lists, one a row of panels.
         figsize: width and height of the whole figure, in inches.
-        cmap: name of a matplotlib colour map.
-        vmin: value of the palest colour in every panel; ``None`` or ``"shared"`` takes the
-            smallest value that is drawn in any panel.
-        vmax: value of the darkest colour, ``None`` or ``"shared"`` likewise. Values outside the
-            scale get the colour of its end, and the colour bar gets a pointed end to say so.
+        cmap: name of a colour map: the book's ``"ink"``, or one of matplotlib's, such as the
+            notes' ``"Reds"``.
+        vmin: value without ink in every panel; ``None`` or ``"shared"`` takes the smallest value
+            that is drawn in any panel.
+        vmax: value of full ink, ``None`` or ``"shared"`` likewise. Values outside the scale are
+            drawn like its end, and the bar gets a pointed end to say so.
         row_labels: Q labels, say the tokens that ask; they are shown as they are, dollars and all.
         column_labels: K labels, say the tokens that are looked at.
         mask: true where a weight is masked: drawn hatched, and left out of a shared scale. Any
@@ -140,27 +88,42 @@ def show_heatmaps(
         sharex=True,
         sharey=True,
         squeeze=False,
-        layout="constrained",
+        layout="compressed",
     )
+    numbers = []
     for i, j in np.ndindex(num_rows, num_columns):
         ax = axes[i, j]
         panel: np.ma.MaskedArray[Any, Any] = np.ma.masked_array(panels[i, j], masked[i, j])
         image = ax.imshow(panel, cmap=colours, vmin=low, vmax=high, aspect="equal")
-        ax.spines[:].set_visible(True)
+        ax.autoscale(False)
+        ax.grid(False)
+        ax.spines[:].set_visible(False)
+        ax.tick_params(length=0)
         if masked[i, j].any():
             _hatch(ax, masked[i, j])
+        _part(ax, num_queries, num_keys)
         if number_format:
-            _print_numbers(ax, image, panel, number_format)
+            numbers += _print_numbers(ax, image, panel, number_format)
         if i == num_rows - 1:
             ax.set_xlabel(xlabel)
-        if j == 0:
-            ax.set_ylabel(ylabel)
+        if (i, j) == (0, 0):
+            # Not turned: it stands above the names of the rows, on the line of the titles
+            ax.set_ylabel(ylabel, rotation=0, ha="right", va="baseline", linespacing=1.15)
+            aside = ScaledTranslation(-6 / 72, 9 / 72, figure.dpi_scale_trans)
+            ax.yaxis.set_label_coords(0, 1, transform=ax.transAxes + aside)
         if headings is not None:
             ax.set_title(headings[i][j])
     _label_axes(axes[0, 0], row_labels, column_labels, num_queries, num_keys)
-    below, above = bool((drawn < low).any()), bool((drawn > high).any())
-    extend = {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[below, above]
-    figure.colorbar(image, ax=axes, shrink=0.6, extend=extend)
+    if not number_format:
+        below, above = bool((drawn < low).any()), bool((drawn > high).any())
+        extend = {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[below, above]
+        bar = figure.colorbar(image, ax=axes, shrink=0.6, aspect=24, extend=extend, pad=0.03)
+        bar.outline.set_visible(False)
+        bar.ax.grid(False)
+        bar.ax.tick_params(length=0, pad=3)
+        bar.locator = MaxNLocator(nbins=2)
+        bar.update_ticks()
+    fits(figure, lambda: _fit(axes[0, 0], column_labels, numbers, num_queries, num_keys))
 
 
 def _four_axes(matrices: Any) -> NDArray[Any]:
@@ -254,40 +217,41 @@ def _hatch(ax: Any, masked: NDArray[Any]) -> None:
         np.arange(num_keys + 1) - 0.5,
         np.arange(num_queries + 1) - 0.5,
         np.ma.masked_array(np.zeros(masked.shape), ~masked),
-        cmap="Greys",
-        edgecolor="0.55",
+        cmap=ListedColormap([reserved()["paper"]]),
+        edgecolor=reserved()["score"],
         hatch="////",
         linewidth=0,
     )
 
 
-def _cell_size(ax: Any, num_queries: int, num_keys: int) -> tuple[float, float]:
-    """Height and width of a cell in points, about: labels and colour bar take a quarter."""
-    width, height = 0.75 * ax.figure.get_size_inches() * 72
-    rows, columns = ax.get_subplotspec().get_gridspec().get_geometry()
-    return height / rows / num_queries, width / columns / num_keys
+def _part(ax: Any, num_queries: int, num_keys: int) -> None:
+    """Part the cells by lines of paper, unless they are too many."""
+    if num_queries * num_keys <= 400:
+        look = {"color": reserved()["paper"], "linewidth": 1.2}
+        ax.vlines(np.arange(1, num_keys) - 0.5, -0.5, num_queries - 0.5, **look)
+        ax.hlines(np.arange(1, num_queries) - 0.5, -0.5, num_keys - 0.5, **look)
 
 
 def _print_numbers(
     ax: Any, image: Any, panel: np.ma.MaskedArray[Any, Any], number_format: str
-) -> None:
-    cell = min(_cell_size(ax, *panel.shape))
-    longest = max((len(format(v, number_format)) for v in panel.compressed()), default=1)
-    # A digit is about 0.6 of the letter height wide.
-    size = min(10.0, cell * 0.9 / (0.6 * longest))
+) -> list[Any]:
+    found = []
     for (query, key), value in np.ma.ndenumerate(panel):
-        red, green, blue, alpha = image.cmap(image.norm(value))
-        # A value that is no number has no colour, and the page shows.
-        pale = 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 or alpha == 0
-        ax.text(
-            key,
-            query,
-            format(value, number_format),
-            ha="center",
-            va="center",
-            fontsize=size,
-            color="black" if pale else "white",
-        )
+        text = format(value, number_format)
+        color = _readable_on(image.cmap(image.norm(value)))
+        look = {"ha": "center", "va": "center_baseline", "color": color}
+        found.append(ax.text(key, query, text, in_layout=False, **look))
+    return found
+
+
+def _readable_on(cell: tuple[float, float, float, float]) -> str:
+    """What can be read on a cell of this colour, and on the same in the dark page."""
+    red, green, blue, alpha = cell
+    lightness = 0.299 * red + 0.587 * green + 0.114 * blue
+    # A value that is no number has no colour, and the page shows. In between neither ink nor paper
+    # will do in both themes, but the darker of them does.
+    name = "ink" if lightness > 0.62 or alpha == 0 else "deep" if lightness > 0.5 else "paper"
+    return reserved()[name]
 
 
 def _label_axes(
@@ -302,15 +266,40 @@ def _label_axes(
         ax.xaxis.set_major_locator(MaxNLocator(nbins=min(num_keys, 5), integer=True))
     else:
         ax.set_xticks(range(num_keys), _plain(column_labels))
-        # Upright where the tokens would run into each other: a 10-point letter is 6 points wide.
-        longest = max(len(str(label)) for label in column_labels) + 1
-        upright = 6 * longest > min(_cell_size(ax, num_queries, num_keys))
-        for panel in ax.figure.axes:
-            panel.tick_params(axis="x", rotation=90 if upright else 0)
     if row_labels is None:
         ax.yaxis.set_major_locator(MaxNLocator(nbins=min(num_queries, 5), integer=True))
     else:
         ax.set_yticks(range(num_queries), _plain(row_labels))
+
+
+def _fit(
+    ax: Any,
+    column_labels: Sequence[str] | None,
+    numbers: list[Any],
+    num_queries: int,
+    num_keys: int,
+) -> None:
+    """Fit numbers into their cells, and tokens below them: upright where they would collide."""
+    if column_labels is None and not numbers:
+        return
+    panels = [one for one in ax.figure.axes if one.images]
+    upright = None
+    for _ in range(2):
+        ax.figure.get_layout_engine().execute(ax.figure)
+        box = ax.get_window_extent()
+        wide, high = 72 / ax.figure.dpi * np.array([box.width / num_keys, box.height / num_queries])
+        if column_labels is None or upright:
+            break
+        # A letter is about half as wide as it is high.
+        longest = max(len(str(label)) for label in column_labels) + 1
+        upright = 0.5 * 10.5 * longest > wide
+        for panel in panels:
+            panel.tick_params(axis="x", rotation=90 if upright else 0)
+        if not upright:
+            break  # else there is less room for cells
+    longest = max((len(number.get_text()) for number in numbers), default=1)
+    for number in numbers:
+        number.set_fontsize(min(10.0, 0.9 * wide / (0.5 * longest), 0.8 * high))
 
 
 def _plain(labels: Sequence[str]) -> list[str]:
@@ -337,10 +326,9 @@ class Source:
 def show_source(obj: Any) -> Source:
     """Show a class or function as the package has it, so that a listing cannot go stale.
 
-    >>> show_source(use_svg_display)
-    def use_svg_display() -> None:
-        \"\"\"Show the figures of a notebook as SVG; outside a notebook this changes nothing.\"\"\"
-        _use_format("svg")
+    >>> show_source(Source.__repr__)
+    def __repr__(self) -> str:
+        return self.text
 
     Args:
         obj: a class, function, method or module written in Python.

@@ -247,24 +247,24 @@ function render({ model, el }) {
       cx: box.x + side(box),
       cy: box.y + side(box),
       r: Math.min(4, 0.7 * side(box)),
-      fill: "#0072b2",
-      stroke: "#fff",
+      fill: "var(--d2lx-blue)",
+      stroke: "var(--d2lx-paper)",
     });
   const diamond = (box) => {
     const r = Math.min(5, 0.9 * side(box));
     return s("path", {
       d: `M${box.x + box.width - side(box) - r} ${box.y + side(box)}l${r} -${r} ${r} ${r} -${r} ${r}z`,
-      fill: "#ffb000",
-      stroke: "#000",
+      fill: "var(--d2lx-orange)",
+      stroke: "var(--d2lx-paper)",
     });
   };
-  // A light line under a dark one: seen on every red.
+  // A light line under a dark one: seen on every cell.
   const stroke = (place, values) =>
     s("rect", { ...place, fill: "none", "data-gold": "halo", ...values });
   const frame = (place, kind) => [
-    stroke(place, { stroke: "#fff", "stroke-width": 4.5 }),
+    stroke(place, { stroke: "var(--d2lx-paper)", "stroke-width": 4.5 }),
     stroke(place, {
-      stroke: "#000",
+      stroke: "var(--d2lx-ink)",
       "stroke-width": 2,
       "stroke-dasharray": kind === "sure" ? null : "4 3",
       "data-gold": kind,

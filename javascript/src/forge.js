@@ -34,9 +34,9 @@ const unpack = (one) => ({
   possible: [...one.sure, ...one.possible],
 });
 
-// A light line under a dark one: seen on every red.
+// A light line under a dark one: seen on every cell.
 const outline = ({ x, y, width, height }, dashed) =>
-  ["#fff", "#000"].map((stroke, top) =>
+  ["var(--d2lx-paper)", "var(--d2lx-ink)"].map((stroke, top) =>
     s("rect", {
       ...{ x: x + 2, y: y + 2, width: width - 4, height: height - 4, fill: "none", stroke },
       "stroke-width": top ? 2 : 4.5,
@@ -110,7 +110,7 @@ function render({ model, el }) {
         const weight = one.weights[setting.drawn][rows[row] - setting.shift]?.[i];
         const link = now.gold && goldOf(rows[row], i);
         return [
-          weight !== undefined && "as a share of the darkest colour",
+          weight !== undefined && "as a share of full ink",
           // In a blind case the scale tells it, once it is opened.
           now.weights && weight !== undefined && `weight ${fixed(weight, 3)}`,
           link && `gold: ${link}`,

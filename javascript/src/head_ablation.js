@@ -14,12 +14,12 @@ import {
   h,
   headLine,
   heatmap,
+  inkRgb,
   noteLine,
   oneOf,
   predictOne,
   reader,
   readoutRow,
-  redsRgb,
   resetButton,
   short,
   show,
@@ -72,7 +72,7 @@ function thumb(onclick) {
     if (!context) return;
     const image = context.createImageData(el.width, el.height);
     matrix.flat().forEach((x, i) => {
-      image.data.set([...redsRgb(x), 255], 4 * i);
+      image.data.set([...inkRgb(x), 255], 4 * i);
     });
     context.putImageData(image, 0, 0);
   };

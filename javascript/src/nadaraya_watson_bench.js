@@ -130,8 +130,8 @@ function render({ model, el }) {
     onresize,
   });
   const curve = s("path", { class: "d2lx-line" });
-  const dropped = s("path", { stroke: "var(--d2lx-orange)", "stroke-dasharray": "4 3" });
-  const answer = s("circle", { r: 6, fill: "var(--d2lx-orange)" });
+  const dropped = s("path", { stroke: "var(--d2lx-blue)", "stroke-dasharray": "4 3" });
+  const answer = s("circle", { r: 6, fill: "var(--d2lx-blue)" });
   const guessed = s("path", { stroke: "var(--d2lx-green)", "stroke-width": 3 });
   const bell = s("path", {
     fill: "var(--d2lx-weight)",
@@ -144,7 +144,7 @@ function render({ model, el }) {
   const spanName = s("text", { class: "d2lx-tick", "text-anchor": "middle" }, "h");
   const hidden = s("g", {}, stems, curve, dropped, answer);
   const pointGroup = s("g");
-  const triangle = s("path", { d: "M0-12l9 16h-18z", fill: "var(--d2lx-orange)" });
+  const triangle = s("path", { d: "M0-12l9 16h-18z", fill: "var(--d2lx-blue)" });
   const moveQuery = draggable(chart, triangle, {
     label: "Query",
     step: () => [step[0], 0],
@@ -158,7 +158,7 @@ function render({ model, el }) {
     while (points.length > n) points.pop().mover.el.remove();
     while (points.length < n) {
       const i = points.length;
-      const element = s("circle", { fill: "var(--d2lx-blue)", stroke: "var(--d2lx-paper)" });
+      const element = s("circle", { fill: "var(--d2lx-orange)", stroke: "var(--d2lx-paper)" });
       const onmove = (x, y) => {
         const put = (list, value) => list.map((old, j) => (j === i ? value : old));
         update(model, {
@@ -213,8 +213,8 @@ function render({ model, el }) {
     yLabel: "second",
     onresize,
   });
-  const rays = pool(plane.data, "path", { stroke: "var(--d2lx-blue)", "stroke-width": 2 });
-  const asked = s("path", { stroke: "var(--d2lx-orange)", "stroke-width": 4 });
+  const rays = pool(plane.data, "path", { stroke: "var(--d2lx-orange)", "stroke-width": 2 });
+  const asked = s("path", { stroke: "var(--d2lx-blue)", "stroke-width": 4 });
   plane.data.append(asked);
   const pairs = plot({
     label: "Gaussian and dot-product weights",
@@ -223,8 +223,8 @@ function render({ model, el }) {
     xLabel: "key",
     onresize,
   });
-  const left = pool(pairs.data, "path", { stroke: "var(--d2lx-blue)" });
-  const right = pool(pairs.data, "path", { stroke: "var(--d2lx-orange)" });
+  const left = pool(pairs.data, "path", { stroke: "var(--d2lx-orange)" });
+  const right = pool(pairs.data, "path", { stroke: "var(--d2lx-blue)" });
   const gap = readout("Largest difference of weights", "gap", 6);
 
   const predicted = (state) =>
@@ -247,7 +247,7 @@ function render({ model, el }) {
   );
   const words = formulaLine();
   const key = noteLine(
-    "Blue: keys, and the Gaussian of their distance. Orange: the query, and softmax(q·k/h²).",
+    "Orange: keys, and the Gaussian of their distance. Blue: the query, and softmax(q·k/h²).",
   );
   const regression = [h("div", {}, chart.el, numbers), h("div", {}, hint, results)];
   const norms = [h("div", {}, plane.el, readoutRow(gap.el)), h("div", {}, key, pairs.el, words)];

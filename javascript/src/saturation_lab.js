@@ -14,6 +14,7 @@ import {
   formulaLine,
   h,
   headLine,
+  inkRgb,
   linspace,
   noteLine,
   oneOf,
@@ -23,8 +24,6 @@ import {
   reader,
   readout,
   readoutRow,
-  reds,
-  redsRgb,
   resetButton,
   s,
   show,
@@ -295,11 +294,16 @@ function render({ model, el }) {
   const [star, spot] = [
     s("path", {
       d: "M0-12L3-4 11-4 5 2 7 10 0 5-7 10-5 2-11-4-3-4z",
-      fill: "#000",
-      stroke: "#fff",
+      fill: "var(--d2lx-blue)",
+      stroke: "var(--d2lx-paper)",
       "stroke-width": 1.5,
     }),
-    s("circle", { r: 8, fill: "#0072b2", stroke: "#fff", "stroke-width": 2 }),
+    s("circle", {
+      r: 8,
+      fill: "var(--d2lx-orange)",
+      stroke: "var(--d2lx-paper)",
+      "stroke-width": 2,
+    }),
   ];
   const mover = (element, name, label) =>
     draggable(plane, element, {
@@ -313,7 +317,7 @@ function render({ model, el }) {
   const ends = [h("data", { "data-name": "low" }), h("data", { "data-name": "high" })];
   const scale = h("span", {
     class: "d2lx-track",
-    style: `flex:1;background:linear-gradient(90deg,${linspace(0, 1, 9).map(reds)})`,
+    style: "flex:1;background:linear-gradient(90deg,var(--d2lx-wash),var(--d2lx-weight))",
   });
   const legend = h("div", { class: "d2lx-choice" }, "score", ends[0], scale, ends[1]);
   const here = readout("Score of the key", "score");
@@ -329,10 +333,14 @@ function render({ model, el }) {
       "Star: the query. Dot: a key. Drag them, or use the arrow keys. From line to line the score changes by 1.",
     ),
   );
-  // Red, green and blue in one number, as a canvas holds them; darker where a contour line runs.
-  const [plainReds, lineReds] = [1, 0.6].map((shade) =>
+  // Red, green and blue in one number, as a canvas holds them; where a contour line runs, with more
+  // ink or with less.
+  const [plainInk, lineInk] = [0, 0.35].map((more) =>
     Uint32Array.from(linspace(0, 1, 256), (x) =>
-      redsRgb(x).reduce((total, c, i) => total + (Math.round(c * shade) << (8 * i)), 255 << 24),
+      inkRgb(x + (x < 0.6 ? more : -more)).reduce(
+        (total, c, i) => total + (c << (8 * i)),
+        255 << 24,
+      ),
     ),
   );
   const moved = names.filter((name) => name !== "view");
@@ -429,7 +437,7 @@ function render({ model, el }) {
       const crossed =
         (k % m < m - 1 && level(k) !== level(k + 1)) ||
         (k + m < n * m && level(k) !== level(k + m));
-      pixels[k] = (crossed ? lineReds : plainReds)[
+      pixels[k] = (crossed ? lineInk : plainInk)[
         high > low ? Math.floor(((values[k] - low) / (high - low)) * 255) : 128
       ];
     }

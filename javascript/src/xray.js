@@ -40,7 +40,7 @@ const alphabet = (/** @type {any} */ network) =>
   "abcdefghijklmnopqrstuvwxyz".slice(0, network.parts["embedding.weight"][0][0] - 2);
 
 /**
- * A dark line on a light one, which is seen on every red in every theme, around some cells.
+ * A dark line on a light one, which is seen on every cell in every theme, around some cells.
  * @param {Element} group @param {import("./kit/heatmap.js").Box} box of the first
  */
 function frame(group, { width, height, ...place }, across = 1, down = 1) {

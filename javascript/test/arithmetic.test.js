@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as kit from "../src/kit/arithmetic.js";
+import { inkOn, inkRgb } from "../src/kit/ink.js";
 import { fixed, short } from "../src/kit/numbers.js";
-import { reds } from "../src/kit/reds.js";
 
 const near = (/** @type {number[]} */ found, /** @type {number[]} */ wanted) => {
   assert.equal(found.length, wanted.length);
@@ -51,7 +51,16 @@ test("what is too small for its digits is a power of ten in a formula", () => {
   assert.equal(short(0), "0.000");
 });
 
-test("Reds go from white to dark red", () => {
-  assert.equal(reds(0), "rgb(255,245,240)");
-  assert.equal(reds(1), "rgb(103,0,13)");
+test("ink goes from wash to all of it", () => {
+  assert.deepEqual(inkRgb(0), [246, 241, 230]);
+  assert.deepEqual(inkRgb(0.5), [140, 136, 128]);
+  assert.deepEqual(inkRgb(2), [33, 30, 26]);
+});
+
+test("a number can be read on its cell", () => {
+  assert.deepEqual([0.4, 0.5, 0.6].map(inkOn), [
+    "var(--d2lx-ink)",
+    "var(--d2lx-deep)",
+    "var(--d2lx-paper)",
+  ]);
 });

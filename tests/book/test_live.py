@@ -5,6 +5,7 @@ import base64
 import ipywidgets
 import matplotlib
 
+from d2lattn.book.figures import SVG
 from d2lattn.book.live import WIDGET_VIEW, LiveFigure
 
 matplotlib.use("agg")
@@ -37,8 +38,9 @@ def test_without_a_kernel_there_is_the_picture():
     import matplotlib.pyplot as plt
 
     plt.close("all")  # another test's
-    bundle = make_live([])._repr_mimebundle_()
+    bundle, metadata = make_live([])._repr_mimebundle_()
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
+    assert set(metadata["image/png"][SVG]) == {"wide", "narrow"}  # for the pages
     assert bundle["text/plain"].startswith("A live figure: height=3.")
     assert "text/html" not in bundle  # nbval would compare it byte by byte
     assert WIDGET_VIEW in bundle

@@ -21,6 +21,7 @@ from hypothesis.extra import numpy as hnp
 from matplotlib.collections import PolyCollection, QuadMesh
 
 import d2lattn as d2l
+from d2lattn.book.palette import palette, reserved
 
 ROOT = Path(__file__).resolve().parents[2]
 DRAWING = (Phase.explicit, Phase.generate)  # shrinking draws hundreds of figures
@@ -108,7 +109,7 @@ def test_queries_are_rows_and_keys_are_columns():
 def test_outer_labels_only():
     draw(torch.zeros(2, 2, 3, 3), titles=["a", "b"])
     assert [ax.get_xlabel() for ax in panels()] == ["", "", "Keys", "Keys"]
-    assert [ax.get_ylabel() for ax in panels()] == ["Queries", "", "Queries", ""]
+    assert [ax.get_ylabel() for ax in panels()] == ["Queries", "", "", ""]
     assert [ax.get_title() for ax in panels()] == ["a", "b", "a", "b"]
     draw(torch.zeros(2, 2, 3, 3), titles=[["a", "b"], ["c", "d"]])
     assert [ax.get_title() for ax in panels()] == ["a", "b", "c", "d"]
@@ -164,11 +165,54 @@ def test_numbers_are_printed_in_readable_colours():
     draw([[[[0.0, 1.0]]]], annotate=True)
     texts = panels()[0].texts
     assert [text.get_text() for text in texts] == ["0.00", "1.00"]
-    assert [text.get_color() for text in texts] == ["black", "white"]
+    assert [text.get_color() for text in texts] == [reserved()["ink"], reserved()["paper"]]
     draw([[[[0.0, 1.0]]]], annotate=".0%", mask=[True, False])
     assert [text.get_text() for text in panels()[0].texts] == ["100%"]
     draw([[[[0.0, math.nan, 1.0]]]], annotate=True)  # what is no number has no colour
-    assert [text.get_color() for text in panels()[0].texts] == ["black", "black", "white"]
+    names = ("ink", "ink", "paper")
+    assert [text.get_color() for text in panels()[0].texts] == [reserved()[name] for name in names]
+
+
+def contrast(one, other):
+    """Of two colours, by WCAG."""
+    levels = np.array([matplotlib.colors.to_rgb(one), matplotlib.colors.to_rgb(other)])
+    linear = np.where(levels <= 0.04045, levels / 12.92, ((levels + 0.055) / 1.055) ** 2.4)
+    dark, light = sorted(linear @ [0.2126, 0.7152, 0.0722])
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_numbers_can_be_read_on_every_cell_in_both_themes(theme):
+    values = np.linspace(0, 1, 41)
+    draw(values[None, None, None], annotate=True, figsize=(20, 2))
+    names = {colour: name for name, colour in reserved().items()}
+    ends = [matplotlib.colors.to_rgb(palette()[name][theme]) for name in ("wash", "weight")]
+    for value, text in zip(values, panels()[0].texts, strict=True):
+        cell = (1 - value) * np.array(ends[0]) + value * np.array(ends[1])
+        assert contrast(palette()[names[text.get_color()]][theme], cell) > 3.6, value
+
+
+def test_numbers_fit_their_cells():
+    draw(torch.rand(1, 3, 4, 5), annotate=True, figsize=(5.2, 2))
+    renderer = plt.gcf().canvas.get_renderer()
+    for ax in panels():
+        room = ax.get_window_extent()
+        for text in ax.texts:
+            box = text.get_window_extent(renderer)
+            assert box.width < room.width / 5
+            assert box.height < room.height / 4
+
+
+def test_the_notes_colours_can_still_be_had():
+    draw([[[[0.0, 1.0]]]])
+    assert panels()[0].images[0].cmap.name == "ink"
+    draw([[[[0.0, 1.0]]]], cmap="Reds", annotate=True)
+    assert panels()[0].images[0].cmap.name == "Reds"
+
+
+def test_where_numbers_say_the_scale_no_bar_does():
+    draw([[[[0.0, 1.0]]]], annotate=True)
+    assert plt.gcf().axes == panels()
 
 
 @pytest.mark.parametrize(
@@ -230,17 +274,6 @@ def test_input_is_left_as_it_was():
     before = matrices.detach().clone()
     draw(matrices, mask=torch.eye(3) > 0, annotate=True)
     assert torch.equal(matrices, before)
-
-
-def test_book_style_is_a_white_card_for_colour_blind_readers():
-    d2l.use_book_style()
-    assert plt.rcParams["figure.facecolor"] == plt.rcParams["savefig.facecolor"] == "white"
-    assert plt.rcParams["savefig.transparent"] is False
-    colors = plt.rcParams["axes.prop_cycle"].by_key()["color"]
-    assert len(set(colors)) == len(colors) == 8
-    # Letters on a telephone: the figure shrinks to about 330 pixels.
-    width = plt.rcParams["figure.figsize"][0]
-    assert plt.rcParams["xtick.labelsize"] / 72 * 330 / width > 8
 
 
 def test_show_source_is_the_source():

@@ -90,8 +90,8 @@ export function auditing(model, data) {
     const here = rates(count(sentences[one.sentence], one));
     const over = one.words === ALL ? "" : " in question";
     const scale = [
-      one.threshold && `weights under ${fixed(one.threshold)} were white`,
-      one.darkest < 1 && `the darkest colour began at ${fixed(one.darkest)}`,
+      one.threshold && `weights under ${fixed(one.threshold)} had no ink`,
+      one.darkest < 1 && `full ink began at ${fixed(one.darkest)}`,
     ].filter(Boolean);
     return {
       gold:
@@ -104,7 +104,7 @@ export function auditing(model, data) {
         `${many(all.links)} cases; hiding another one, in ${percent(all.other)}.`,
       scale: scale.length
         ? `In what you saw, ${scale.join(" and ")}. It is drawn from 0 to 1 now.`
-        : "Colours run from 0 to 1, and nothing is left out.",
+        : "Ink runs from 0 to 1, and nothing is left out.",
     };
   }
 

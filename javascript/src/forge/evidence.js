@@ -11,7 +11,7 @@ import { sum } from "../kit/arithmetic.js";
  * }} Sentence
  *
  * What has been done: whose weights are drawn, who translated, how far rows were moved, up to which
- * weight cells are white, from which weight on they are darkest, and which words are asked about.
+ * weight cells are bare, from which weight on they have full ink, and which words are asked about.
  * @typedef {{
  *   drawn: number, tested: number, shift: number, threshold: number, darkest: number, words: string,
  * }} Setting
@@ -141,7 +141,7 @@ export function changesMade({ drawn, tested, shift, threshold, darkest }, transl
     found.push(`the picture is the ${whose} model's, the translation the ${who} model's`);
   if (shift)
     found.push(`each row carries the label of the word ${shift < 0 ? "before" : "after"} its own`);
-  if (threshold) found.push(`weights under ${threshold.toFixed(2)} are white`);
-  if (darkest < 1) found.push(`the darkest colour begins at ${darkest.toFixed(2)}`);
+  if (threshold) found.push(`weights under ${threshold.toFixed(2)} have no ink`);
+  if (darkest < 1) found.push(`full ink begins at ${darkest.toFixed(2)}`);
   return found;
 }

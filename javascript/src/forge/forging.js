@@ -52,11 +52,11 @@ export function forging(model, data) {
   const bleu = data.one_model ? fixed(translators[0].bleu, 1) : values.join(", ");
   const round = (name) => (x) => update(model, { [name]: Math.round(x * STEPS) / STEPS });
   const threshold = slider({
-    ...{ label: "White below", min: 0, max: 1 - 1 / STEPS, step: 1 / STEPS, value: 0 },
+    ...{ label: "No ink below", min: 0, max: 1 - 1 / STEPS, step: 1 / STEPS, value: 0 },
     oninput: round("threshold"),
   });
   const darkest = slider({
-    ...{ label: "Darkest from", min: 1 / STEPS, max: 1, step: 1 / STEPS, value: 1 },
+    ...{ label: "Full ink from", min: 1 / STEPS, max: 1, step: 1 / STEPS, value: 1 },
     oninput: round("darkest"),
   });
   const gold = check({ label: "Outline gold links", onchange: set("gold") });

@@ -1,8 +1,8 @@
 import { clamp } from "./arithmetic.js";
 import { attr, clip, freshId, h, larger, modified, onWidth, s } from "./elements.js";
+import { inked, inkOn } from "./ink.js";
 import { announce } from "./life.js";
 import { fixed } from "./numbers.js";
-import { inkOn, reds } from "./reds.js";
 
 /**
  * @typedef {{ x: number, y: number, width: number, height: number }} Box
@@ -19,7 +19,7 @@ import { inkOn, reds } from "./reds.js";
 const FINGER = 24;
 
 /**
- * A matrix of numbers from 0 to 1 in matplotlib's Reds: { el, stage, set(matrix, options) }.
+ * A matrix of numbers from 0 to 1 in ink: { el, stage, set(matrix, options) }.
  *   rows, columns    labels; rowTitle and columnTitle say what they are
  *   labels           false leaves them out of the picture, not out of what is said
  *   cellHeight       in pixels; without it cells are square, at most maxCell wide
@@ -63,7 +63,7 @@ export function heatmap(spec) {
   const line = h("p", { class: "d2lx-cell" });
   const el = h("div", {}, stage, line);
   const [frame, layer] = [s("rect", { class: "d2lx-frame" }), s("g")];
-  // A dark line on a light one: seen on every red, and on the paper.
+  // A dark line on a light one: seen on every cell, and on the paper.
   const edges = [s("rect", { class: "d2lx-halo" }), s("rect", { class: "d2lx-edge" })];
   const pointer = s("g", { class: "d2lx-cursor" }, ...edges);
   const visible = (/** @type {number} */ i, /** @type {number} */ j) =>
@@ -126,6 +126,8 @@ export function heatmap(spec) {
         else write(name, { x, y: top - 6, "text-anchor": "middle" });
       });
     [cells, canvas] = [[], null];
+    const around = { x: left, y: top, width: m * w, height: n * tall };
+    if (!(many && n * m > 400)) svg.append(s("rect", { ...around, class: "d2lx-ground" }));
     if (many && n * m > 400) canvas = many(box(0, 0), n, m);
     else
       for (let k = 0; k < n * m; k++) {
@@ -139,8 +141,7 @@ export function heatmap(spec) {
         cells.push([s("rect", place), text]);
         svg.append(...cells[k]);
       }
-    const around = { x: left, y: top, width: m * w, height: n * tall, class: "d2lx-axis" };
-    svg.append(s("rect", around), frame, layer, pointer);
+    svg.append(s("rect", { ...around, class: "d2lx-axis" }), frame, layer, pointer);
     stage.replaceChildren(...(canvas ? [canvas.el, svg] : [svg]));
     const hint = onpick ? ", Enter marks one." : ".";
     const count = `${n} rows, ${m} columns. Arrow keys go from cell to cell`;
@@ -159,11 +160,11 @@ export function heatmap(spec) {
       const [value, shown] = [matrix[i][j], visible(i, j)];
       const mark = options.mark?.(i, j) ?? "";
       const ink = inkOn(shown ? value : 0);
-      if (canvas) canvas.paint(i, j, value, shown, mark, ink);
+      if (canvas) canvas.paint(i, j, value, shown, mark);
       else {
         const [rect, text] = cells[k];
-        const fill = shown ? reds(value) : `url(#${hatch})`;
-        attr(rect, { fill, "data-value": shown ? value : "masked" });
+        const fill = shown ? inked(value) : { fill: `url(#${hatch})`, "fill-opacity": 1 };
+        attr(rect, { ...fill, "data-value": shown ? value : "masked" });
         const written = mark || (printed && shown ? fixed(value, digits) : "");
         attr(text, { fill: ink });
         if (text.textContent !== written) text.textContent = written;

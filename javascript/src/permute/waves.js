@@ -91,7 +91,7 @@ export function wavesView(model, redraw) {
   const map = over(PLACES - 1, "position", redraw);
   const canvas = h("canvas", { width: PLACES, height: WIDTH, "aria-hidden": "true" });
   const marks = ["i", "i + δ"].map((name) => ({
-    column: s("rect", { fill: "none", stroke: "#000", y: TOP, height: TALL }),
+    column: s("rect", { fill: "none", stroke: "var(--d2lx-ink)", y: TOP, height: TALL }),
     label: s("text", { class: "d2lx-tick", y: 12 }, name),
   }));
   map.el.prepend(canvas);
@@ -150,7 +150,7 @@ export function wavesView(model, redraw) {
     more: [
       formula,
       noteLine(
-        "Map: blue 1, white 0, orange −1. Hands: blue, long at i; orange, short at i+δ; below: places a turn takes. Curve: blue from i, orange from 0.",
+        "Map: blue 1, pale 0, orange −1. Hands: blue, long at i; orange, short at i+δ; below: places a turn takes. Curve: blue from i, orange from 0.",
       ),
     ],
   });
@@ -163,7 +163,7 @@ export function wavesView(model, redraw) {
     for (let i = 0; i < PLACES; i++)
       encoding(i, WIDTH).forEach((x, k) => {
         const shown = on[k >> 1];
-        context.fillStyle = !shown ? "#ccc" : x < 0 ? "#b84e00" : "#0072b2";
+        context.fillStyle = !shown ? "#ccc" : x < 0 ? "#a35a00" : "#1b55a8";
         context.globalAlpha = shown ? Math.abs(x) : 1;
         context.fillRect(i, k, 1, 1);
       });
@@ -175,7 +175,7 @@ export function wavesView(model, redraw) {
     offset.set(by);
     const wide = map.X(1) - LEFT;
     const left = LEFT - wide / 2;
-    canvas.style.cssText = `background:#fff;height:${TALL}px;image-rendering:pixelated;left:${left}px;top:${TOP}px;width:${PLACES * wide}px`;
+    canvas.style.cssText = `background:#fffdf8;height:${TALL}px;image-rendering:pixelated;left:${left}px;top:${TOP}px;width:${PLACES * wide}px`;
     paint(on);
     marks.forEach(({ column, label }, k) => {
       const x = left + (i + k * by) * wide;

@@ -1,5 +1,5 @@
 // The map: the encoder's states above the decoder's step; what a picture is about is lit.
-import { attr, clip, fixed, h, larger, onWidth, reds, s } from "../kit/index.js";
+import { attr, clip, fixed, h, inked, larger, onWidth, s } from "../kit/index.js";
 import { indexed } from "./steps.js";
 
 const [BOX, FAN] = [26, 58];
@@ -89,7 +89,7 @@ export function map(source, onresize) {
       write(name, 1, upright ? turned : { x: X(t), y: top - 6 });
       const square = { x: X(t) - side / 2, y: top, width: side, height: side };
       add("rect", square, 1);
-      const weighed = { ...square, style: `fill:${reds(now.weights[t])}`, "data-state": t };
+      const weighed = { ...square, ...inked(now.weights[t]), "data-state": t };
       add("rect", { ...weighed, "data-late": true }, 4);
       // The question goes to all, the answer comes from each by its weight.
       add("path", { d: `M${left} ${rowC}L${X(t)} ${under + 2}`, "data-asked": t }, 3);

@@ -1,11 +1,11 @@
 // The heads as small maps to choose from, and what the residual stream holds at one place.
-import { attr, fixed, h, redsRgb, show } from "../kit/index.js";
+import { attr, fixed, h, inkRgb, show } from "../kit/index.js";
 
 // Of a small map: how many cells fit, and how wide it is.
 const [PIXELS, SIDE] = [15, 56];
 // Once, and not for each of a thousand cells.
 const COLOURS = Uint32Array.from({ length: 256 }, (_, i) => {
-  const [red, green, blue] = redsRgb(i / 256);
+  const [red, green, blue] = inkRgb(i / 255);
   return (255 << 24) | (blue << 16) | (green << 8) | red;
 });
 

@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
-import matplotlib as mpl
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from d2lattn.book.figures import mpl
 from d2lattn.kernel_regression import KERNELS, leave_one_out_error, nadaraya_watson
 
 pytestmark = pytest.mark.browser
@@ -131,11 +131,11 @@ def test_smallest_bandwidths_keep_the_nearest_key(js):
     close(js("kernelWeights", 0, [1, 2, 3], 1e-160, "gaussian"), torch.tensor([1.0, 0, 0]).double())
 
 
-def test_reds_are_matplotlibs(js):
-    reds = mpl.colormaps["Reds"]
+def test_ink_is_that_of_plots(js):
+    ink = mpl.colormaps["ink"]
     for value in [0.0, 0.01, 0.25, 0.5, 0.55, 0.999, 1.0]:
-        wanted = torch.tensor(reds(value, bytes=True)[:3]).double()
-        assert (torch.tensor(js("redsRgb", value)).double() - wanted).abs().max() <= 1
+        wanted = torch.tensor(ink(value, bytes=True)[:3]).double()
+        assert (torch.tensor(js("inkRgb", value)).double() - wanted).abs().max() <= 2
 
 
 def test_printed_numbers(js):

@@ -112,7 +112,7 @@ def test_a_figure_that_hides_its_answer_tells_it_to_nobody(visit):
     assert "Prediction" not in spoken
     assert "Pooled" not in spoken
     assert "weight" not in point.get_attribute("aria-valuetext")
-    radii = page.locator("[role=slider] circle[fill*=blue]").evaluate_all(
+    radii = page.locator("[role=slider] circle[fill*=orange]").evaluate_all(
         "es => es.map((e) => e.getAttribute('r'))"
     )
     assert len(set(radii)) == 1
@@ -575,6 +575,6 @@ def test_paper_is_white_and_cuts_no_figure(visit, example, theme):
     assert style("backgroundColor") == "rgb(255, 255, 255)"
     assert contrast(page, style("color"), "#fff") >= 7
     assert style("breakInside") == "avoid"
-    for name in ("blue", "orange", "green", "line", "muted"):
+    for name in ("blue", "orange", "green", "line", "muted", "weight"):
         colour = figure.evaluate(f"e => getComputedStyle(e).getPropertyValue('--d2lx-{name}')")
         assert contrast(page, colour, "#fff") >= 4.5, name

@@ -183,21 +183,21 @@ def test_a_forger_changes_the_picture_and_the_page_names_it(visit):
     sentence = page.locator(".d2lx-forge > div").first
     head = sentence.inner_text().split("\n")[0]
     assert "Nothing changed" in page.locator(".d2lx-forge").inner_text()
-    page.get_by_role("slider", name="Darkest from").press("Home")
+    page.get_by_role("slider", name="Full ink from").press("Home")
     frame(page)
     assert colours() != before
     assert shown(page, "all-error") == error
-    assert "the darkest colour begins at 0.05" in sentence.inner_text()
+    assert "full ink begins at 0.05" in sentence.inner_text()
     page.get_by_role("button", name="Slip of one row").click()
     frame(page)
     # The last word has no row any more.
     assert [one.startswith("url") for one in colours()] == [False] * 30 + [True] * 6
     assert shown(page, "all-error") > error
     assert "the label of the word before its own" in sentence.inner_text()
-    assert "darkest" not in sentence.inner_text().split("You changed")[1]
-    page.get_by_role("slider", name="White below").press("End")
+    assert "full ink" not in sentence.inner_text().split("You changed")[1]
+    page.get_by_role("slider", name="No ink below").press("End")
     frame(page)
-    assert "weights under 0.95 are white" in sentence.inner_text()
+    assert "weights under 0.95 have no ink" in sentence.inner_text()
     page.get_by_label("Encoder").select_option("forwards")
     frame(page)
     # The translation stays, and so does what is said of BLEU.
@@ -356,7 +356,7 @@ def test_the_scale_that_is_opened_is_honest(visit):
     forged = values()
     page.get_by_role("button", name="Scale").click()
     frame(page)
-    assert text(page, "piece-scale").startswith("In what you saw, the darkest colour began at 0.10")
+    assert text(page, "piece-scale").startswith("In what you saw, full ink began at 0.10")
     honest = values()
     assert [min(1, value / 0.1) for value in honest] == pytest.approx(forged)
     assert honest == [value for row in SENTENCES[1]["weights"] for value in row]
@@ -397,7 +397,7 @@ def test_python_hears_what_the_reader_does(visit):
     page.get_by_role("button", name="Neither").click()
     page.get_by_role("button", name="Next case").click()
     page.get_by_label("View").select_option(index=0)
-    page.get_by_role("slider", name="White below").press("ArrowRight")
+    page.get_by_role("slider", name="No ink below").press("ArrowRight")
     frame(page)
     for name, value in page.evaluate("sent").items():
         setattr(figure, name, value)
@@ -434,7 +434,7 @@ def test_hostile_words_are_text(visit, width):
 def test_result_stands_beside_its_control_on_a_phone(visit):
     page = visit(forge().to_html(), width=360)
     stage = page.locator(".d2lx-stage").bounding_box()
-    last = page.get_by_role("slider", name="Darkest from").bounding_box()
+    last = page.get_by_role("slider", name="Full ink from").bounding_box()
     # A phone shows 640 pixels of a page, and more.
     assert last["y"] + last["height"] - stage["y"] <= 640
     page.get_by_label("View").select_option(index=1)
@@ -464,7 +464,7 @@ def test_forced_colours_and_print_keep_everything(visit):
 def test_a_link_holds_the_forgery_and_no_answer(visit):
     page = visit(forge().to_html())
     page.get_by_role("slider", name="Label of a row").press("ArrowLeft")
-    page.get_by_role("slider", name="White below").press("ArrowRight")
+    page.get_by_role("slider", name="No ink below").press("ArrowRight")
     page.get_by_label("View").select_option(index=1)
     page.get_by_role("button", name="Both", exact=True).click()
     page.wait_for_function("location.hash.includes('view')")

@@ -274,7 +274,7 @@ def test_what_tells_the_answer_is_hidden_until_the_guess(visit):
 
 
 @pytest.mark.browser
-def test_the_idle_head_is_dark_as_weights_and_pale_as_contributions(visit):
+def test_the_idle_head_is_strong_as_weights_and_faint_as_contributions(visit):
     page = visit(bench().to_html())
     darkest = """(name) => {
       const canvas = document.querySelector(`canvas[aria-label^="${name}"]`);

@@ -1,0 +1,328 @@
+"""The book's look in matplotlib: its palette, its style, and names that stand at their curves.
+
+A figure of the book is stored twice. Notebooks show it as PNG, everywhere alike. For the pages the
+same figure is drawn as SVG, once for a wide column and once for a telephone, and travels with the
+PNG as its metadata; when the book is built, `scripts/plots.py` puts it into the page, in the
+colours of the reader's theme.
+"""
+
+import base64
+import io
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.artist import Artist
+from matplotlib.colors import LinearSegmentedColormap, get_named_colors_mapping
+from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox, IdentityTransform
+from numpy.typing import NDArray
+
+from d2lattn.book.palette import reserved
+
+HERE = Path(__file__).parent
+
+SVG = "d2lattn-svg"
+"""Under this name the metadata of a PNG hold its SVG, by :data:`SIZES`."""
+
+SIZES = {"wide": (1.25, 1.15), "narrow": (0.65, 0.9)}
+"""Width and height of an SVG, in those of the figure: 5.2 inches become 624 and 324 pixels."""
+
+
+# Before any figure: names for what is drawn, and the map from no weight to all of it.
+get_named_colors_mapping().update(reserved())
+if "ink" not in mpl.colormaps:
+    _ends = [reserved()["wash"], reserved()["weight"]]
+    mpl.colormaps.register(LinearSegmentedColormap.from_list("ink", _ends))
+
+
+def book_style() -> dict[Any, Any]:
+    """The settings of matplotlib for a figure of the book.
+
+    Lines are ink: the first is thick with filled marks, the next, what it is compared with, thin
+    with hollow ones; then come dashes. What a number measures stands above its axis, as the title.
+    """
+    lines: Any = cycler(color=["ink", "ink", "soft", "ink", "score"])
+    lines += cycler(linewidth=[3.2, 1.3, 2.0, 1.6, 1.3])
+    lines += cycler(linestyle=["-", "-", (0, (5, 2)), (0, (1, 1.6)), (0, (6, 2, 1, 2))])
+    lines += cycler(markerfacecolor=["ink", "paper", "paper", "paper", "paper"])
+    return {
+        # 5.2 inches at 160 dots an inch fill the column of a notebook
+        "figure.figsize": (5.2, 3.0),
+        "figure.dpi": 160,
+        "figure.facecolor": "paper",
+        "figure.constrained_layout.use": True,
+        "savefig.dpi": 160,
+        "savefig.facecolor": "paper",
+        "savefig.transparent": False,
+        "font.family": [_font(), "DejaVu Sans"],
+        "mathtext.fontset": "custom",
+        **{f"mathtext.{kind}": _font() for kind in ("rm", "it", "bf")},
+        "font.size": 11,
+        "axes.titlesize": 11,
+        "axes.labelsize": 11,
+        "xtick.labelsize": 10.5,
+        "ytick.labelsize": 10.5,
+        "legend.fontsize": 10.5,
+        "legend.frameon": False,
+        "text.color": "ink",
+        "axes.titlelocation": "left",
+        "axes.titlecolor": "soft",
+        "axes.titlepad": 9,
+        "axes.labelcolor": "soft",
+        "axes.labelpad": 5,
+        "axes.facecolor": "none",
+        "axes.edgecolor": "score",
+        "axes.linewidth": 1,
+        "axes.spines.top": False,
+        "axes.spines.left": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.grid.axis": "y",
+        "axes.axisbelow": True,
+        "grid.color": "rule",
+        "grid.linewidth": 1,
+        "xtick.color": "score",
+        "xtick.labelcolor": "soft",
+        "xtick.major.size": 4,
+        "xtick.major.width": 1,
+        "xtick.minor.size": 0,
+        "ytick.color": "score",
+        "ytick.labelcolor": "soft",
+        "ytick.major.size": 0,
+        "ytick.major.pad": 6,
+        "ytick.minor.size": 0,
+        "axes.prop_cycle": lines,
+        "lines.linewidth": 3.2,
+        "lines.markersize": 6,
+        "lines.markeredgewidth": 1.3,
+        "lines.solid_capstyle": "round",
+        "scatter.edgecolors": "none",
+        "patch.linewidth": 0,
+        "hatch.color": "score",
+        "hatch.linewidth": 1,
+        "image.cmap": "ink",
+        "image.interpolation": "none",  # an SVG then holds a point a number
+        "svg.fonttype": "none",  # letters stay letters
+        "svg.hashsalt": "attention",  # the same names in every run
+    }
+
+
+@cache
+def _font() -> str:
+    """Name the book's sans, which lies beside this file, and is made known to matplotlib."""
+    (file,) = (HERE / "fonts").glob("*.ttf")
+    font_manager.fontManager.addfont(str(file))
+    return font_manager.FontProperties(fname=str(file)).get_name()
+
+
+def use_book_style() -> None:
+    """Draw every figure from here on in the book's style, with SVG for the pages.
+
+    Ink on paper, in letters that can be read on a telephone. Colours have the names of what they
+    stand for (``color="query"``): those of
+    :func:`d2lattn.book.palette.palette`.
+    """
+    mpl.rcParams.update(book_style())
+    if shell := _use_format("png"):
+        shell.display_formatter.formatters["image/png"].for_type(Figure, pictures)
+
+
+def use_svg_display() -> None:
+    """Show the figures of a notebook as SVG; outside a notebook this changes nothing."""
+    _use_format("svg")
+
+
+def _use_format(image_format: str) -> Any:
+    """Let a notebook show figures in this format; give its shell, if there is one."""
+    # Only a running shell has a format to set; asking for one would start it.
+    if "IPython" not in sys.modules:
+        return None
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    if shell is not None:
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+        set_matplotlib_formats(image_format)
+    return shell
+
+
+_FITS: WeakKeyDictionary[Figure, Callable[[], None]] = WeakKeyDictionary()
+
+
+def fits(figure: Figure, fit: Callable[[], None]) -> None:
+    """Call this now, and again whenever the figure has got another size."""
+    fit()
+    _FITS[figure] = fit
+
+
+def _resize(figure: Figure, width: float, height: float) -> None:
+    figure.set_size_inches(width, height)
+    if figure in _FITS:
+        _FITS[figure]()
+
+
+def pictures(figure: Figure) -> tuple[str, dict[str, Any]]:
+    """A figure as PNG, in base64, and its metadata: the same as SVG, in each of :data:`SIZES`."""
+    png = base64.b64encode(_png(figure)).decode("ascii")
+    width, height = figure.get_size_inches()
+    drawn = {}
+    for name, (wider, taller) in SIZES.items():
+        _resize(figure, wider * width, taller * height)
+        drawn[name] = _svg(figure)
+    _resize(figure, width, height)
+    return png, {SVG: drawn}
+
+
+def _draw(figure: Figure, image_format: str, **options: Any) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format=image_format, bbox_inches="tight", pad_inches=0.03, **options)
+    return file.getvalue()
+
+
+def _png(figure: Figure) -> bytes:
+    """With few colours, which is a third of the weight and looks the same."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(_draw(figure, "png"))) as picture:
+        few = picture.convert("RGB").quantize(96, dither=Image.Dither.NONE)
+    file = io.BytesIO()
+    few.save(file, format="png", optimize=True)
+    return file.getvalue()
+
+
+def _svg(figure: Figure) -> str:
+    nobody = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    return _draw(figure, "svg", metadata=nobody).decode("utf8")
+
+
+def name_curves(axes: Any) -> None:
+    """Write the label of each line beside it, where it is in nobody's way.
+
+    Takes the place of a legend: the eye need not go and look up. Where each name fits best is
+    found anew whenever the figure is drawn, in any size.
+    """
+    axes.add_artist(_CurveNames())
+
+
+class _CurveNames(Artist):
+    """Names of the lines in the same axes; like a legend with ``loc="best"``, but one by one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set_in_layout(False)
+        self.set_zorder(4)
+        self.set_clip_on(False)
+
+    def draw(self, renderer: Any) -> None:
+        """Find places, and write."""
+        axes: Any = self.axes
+        lines = [line for line in axes.lines if line.get_visible()]
+        curves = [_trace(line) for line in lines]
+        taken = [text.get_window_extent(renderer) for text in axes.texts if text.get_text()]
+        dots = [
+            scatter.get_offset_transform().transform(scatter.get_offsets())
+            for scatter in axes.collections
+            if len(scatter.get_offsets()) > 1
+        ]
+        for i, line in enumerate(lines):
+            name = str(line.get_label())
+            if name.startswith("_"):
+                continue
+            text = Text(0, 0, name, color=line.get_color(), linespacing=1.15)
+            text.set_figure(axes.figure)
+            text.set_transform(IdentityTransform())
+            size = text.get_window_extent(renderer)
+            others = [curve for j, curve in enumerate(curves) if j != i] + dots
+            gap = renderer.points_to_pixels(4 + line.get_linewidth() / 2)
+            if line.get_marker() not in ("", "None", None):
+                gap += renderer.points_to_pixels(line.get_markersize() / 3)
+            best = _place(curves[i], others, taken, axes.bbox, size.width, size.height, gap)
+            taken.append(best)
+            text.set_position((best.x0, best.y0))
+            text.set_verticalalignment("bottom")
+            text.draw(renderer)
+
+
+def _trace(line: Any) -> NDArray[Any]:
+    """Points of a line in pixels, (n, 2), so close that no word fits between two."""
+    ends = line.get_transform().transform(np.asarray(line.get_xydata(), dtype=float))
+    ends = ends[np.isfinite(ends).all(axis=1)]
+    if len(ends) < 2 or line.get_linestyle() in ("None", "", " "):
+        return ends
+    steps = np.hypot(*np.diff(ends, axis=0).T)
+    along = np.concatenate([[0.0], steps.cumsum()])
+    places = np.linspace(0, along[-1], int(np.clip(along[-1] / 3, 2, 2000)))
+    return np.stack([np.interp(places, along, ends[:, axis]) for axis in (0, 1)], axis=1)
+
+
+def _place(
+    own: NDArray[Any],
+    others: list[NDArray[Any]],
+    taken: list[Bbox],
+    room: Bbox,
+    width: float,
+    height: float,
+    gap: float,
+) -> Bbox:
+    """Find the box beside a curve that covers least and is nearest to it."""
+    others = [other for other in others if len(other)]
+    inside = own[(own >= [room.x0, room.y0]).all(1) & (own <= [room.x1, room.y1]).all(1)]
+    along = inside if len(inside) else own
+    best, least = Bbox.null(), np.inf
+    for x, y in along[np.linspace(0, len(along) - 1, 40).astype(int)]:
+        for box in _beside(own, x, y, width, height, gap):
+            crossed = sum(_inside(other, box, gap / 2) for other in others)
+            cost = 40.0 * crossed + 400.0 * _inside(own, box, 0.0)
+            cost += 1000.0 * sum(_overlap(box, other, gap / 2) for other in taken)
+            cost += 20.0 * max(room.x0 - box.x0, box.x1 - room.x1, 0.0)
+            cost += 20.0 * max(room.y0 + gap / 2 - box.y0, box.y1 - room.y1 - height / 2, 0.0)
+            near = _distance(own, box)
+            cost += 2.0 * near
+            if others:
+                # Nearer to another curve it would be taken for its name
+                cost += 6.0 * max(0.0, near + 1.5 * gap - min(_distance(o, box) for o in others))
+            # Rather at the end than at the beginning, and above than below
+            cost += 0.04 * (room.x1 - box.x1) + (0.5 if box.y0 < y else 0.0) * gap
+            if cost < least:
+                best, least = box, cost
+    return best
+
+
+def _beside(
+    own: NDArray[Any], x: float, y: float, width: float, height: float, gap: float
+) -> list[Bbox]:
+    """Above, below, right and left of this point of a curve, so that the curve is not crossed."""
+    column = own[np.abs(own[:, 0] - x) <= width / 2 + gap / 2, 1]
+    line = own[np.abs(own[:, 1] - y) <= height / 2, 0]
+    corners = [
+        (x - width / 2, column.max() + gap),
+        (x - width / 2, column.min() - gap - height),
+        (line.max() + gap, y - height / 2),
+        (line.min() - gap - width, y - height / 2),
+    ]
+    return [Bbox.from_bounds(x0, y0, width, height) for x0, y0 in corners]
+
+
+def _inside(points: NDArray[Any], box: Bbox, pad: float) -> int:
+    low, high = np.array([box.x0, box.y0]) - pad, np.array([box.x1, box.y1]) + pad
+    return int(((points > low) & (points < high)).all(axis=1).sum())
+
+
+def _overlap(box: Bbox, other: Bbox, pad: float) -> bool:
+    return bool(other.padded(pad).overlaps(box))
+
+
+def _distance(points: NDArray[Any], box: Bbox) -> float:
+    centre = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+    away = np.abs(points - centre) - np.array([box.width, box.height]) / 2
+    return float(np.hypot(*np.maximum(away, 0).T).min())

@@ -1,0 +1,37 @@
+"""The book's colours, which stand in `palette.json` and nowhere else in Python."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).with_name("palette.json")
+
+
+@cache
+def palette() -> dict[str, tuple[str, str]]:
+    """The book's colours by name, each in light and in dark: the one place that has them.
+
+    >>> palette()["query"]
+    ('#1b55a8', '#7ab2ff')
+    """
+    text = FILE.read_text("utf8")
+    return {name: (light, dark) for name, (light, dark) in json.loads(text).items()}
+
+
+@cache
+def reserved() -> dict[str, str]:
+    """The colours of a figure by name: those of the light page, no two of them the same.
+
+    Where two are, the second has one more blue: nobody sees it, and `scripts/plots.py` can tell
+    by the colour which of the two is meant.
+
+    >>> [reserved()[name] for name in ("ink", "weight")]
+    ['#211e1a', '#211e1b']
+    """
+    found: dict[str, str] = {}
+    for name, (light, _) in palette().items():
+        number = int(light[1:], 16)
+        while f"#{number:06x}" in found.values():
+            number += 1
+        found[name] = f"#{number:06x}"
+    return found

@@ -1,0 +1,173 @@
+"""Figures in the book's look: ink, names at their curves, and SVG for the pages beside the PNG."""
+
+import base64
+import io
+from xml.etree import ElementTree
+
+import matplotlib
+
+matplotlib.use("agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.transforms import Bbox
+from PIL import Image
+
+import d2lattn as d2l
+from d2lattn.book import figures
+from d2lattn.book.palette import reserved
+
+
+@pytest.fixture(autouse=True)
+def _book_style():
+    with matplotlib.rc_context():
+        d2l.use_book_style()
+        yield
+    plt.close("all")
+
+
+def two_lines():
+    figure, ax = plt.subplots()
+    ax.plot([0, 1, 2], [0, 1, 1.2], "o-", label="main")
+    ax.plot([0, 1, 2], [0.1, 0.2, 0.2], "s-", label="compared")
+    ax.set(xlabel="x", title="y")
+    d2l.name_curves(ax)
+    return figure, ax
+
+
+def names(figure):
+    """The names as drawn: (text, box) of each."""
+    found = []
+    draw = figures.Text.draw
+
+    def watched(text, renderer, *args, **options):
+        if text.get_text() in {"main", "compared", "third"}:
+            found.append((text.get_text(), text.get_window_extent(renderer)))
+        draw(text, renderer, *args, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures.Text, "draw", watched)
+        figure.canvas.draw()
+    return dict(found)
+
+
+def test_the_first_line_is_thick_and_filled_the_next_thin_and_hollow():
+    _, ax = two_lines()
+    main, compared = ax.lines
+    assert (main.get_linewidth(), compared.get_linewidth()) == (3.2, 1.3)
+    assert (main.get_markerfacecolor(), compared.get_markerfacecolor()) == ("ink", "paper")
+    assert main.get_color() == compared.get_color() == "ink"
+
+
+def test_letters_are_the_pages_own():
+    _, ax = two_lines()
+    assert ax.title.get_fontname() == "Book Sans"
+    found = matplotlib.font_manager.findfont("Book Sans", fallback_to_default=False)
+    assert found.endswith("sans.ttf")
+
+
+def test_names_stand_beside_their_curves_and_cross_nothing():
+    figure, ax = two_lines()
+    boxes = names(figure)
+    assert set(boxes) == {"main", "compared"}
+    room = ax.get_window_extent()
+    for line in ax.lines:
+        own, others = (
+            boxes[line.get_label()],
+            [b for n, b in boxes.items() if n != line.get_label()],
+        )
+        assert not any(own.overlaps(other) for other in others)
+        assert room.x0 <= own.x0
+        assert own.x1 <= room.x1 + 1
+        nearest = min(ax.lines, key=lambda one: figures._distance(figures._trace(one), own))
+        assert nearest is line
+        assert all(figures._inside(figures._trace(one), own, 0) == 0 for one in ax.lines)
+
+
+def test_names_are_placed_anew_in_another_size():
+    figure, ax = two_lines()
+    wide = names(figure)
+    figure.set_size_inches(2.4, 3)
+    narrow = names(figure)
+    room = ax.get_window_extent()
+    assert narrow["main"].x1 <= room.x1 + 1 < wide["main"].x1
+    assert figures._inside(figures._trace(ax.lines[0]), narrow["main"], 0) == 0
+
+
+def test_a_line_without_a_label_has_no_name():
+    figure, ax = plt.subplots()
+    ax.plot([0, 1], [0, 1])
+    d2l.name_curves(ax)
+    assert names(figure) == {}
+
+
+def test_a_name_is_never_written_over_another_text():
+    figure, ax = plt.subplots()
+    ax.plot([0, 1], [0.5, 0.5], label="main")
+    written = ax.text(0.55, 0.53, "what already stands here")
+    d2l.name_curves(ax)
+    box = names(figure)["main"]
+    assert not box.overlaps(written.get_window_extent())
+
+
+def test_a_figure_is_stored_as_png_and_twice_as_svg():
+    figure, _ = two_lines()
+    png, metadata = figures.pictures(figure)
+    with Image.open(io.BytesIO(base64.b64decode(png))) as picture:
+        colours = picture.convert("RGB").getcolors(10**6)
+    most = max(colours)[1]
+    assert np.abs(np.array(most) - [0xFF, 0xFD, 0xF8]).max() <= 2  # a card of paper, in any theme
+    assert metadata[figures.SVG].keys() == {"wide", "narrow"}
+    sizes = {}
+    for name, text in metadata[figures.SVG].items():
+        root = ElementTree.fromstring(text)
+        sizes[name] = float(root.get("viewBox").split()[2])
+        texts = {one.text for one in root.iter("{http://www.w3.org/2000/svg}text")}
+        assert {"main", "compared", "x", "y"} <= texts  # letters stay letters
+        assert "2026" not in text
+    # In pixels: the column, and a telephone of 360 less its margins.
+    assert 560 < 4 / 3 * sizes["wide"] <= 624
+    assert 280 < 4 / 3 * sizes["narrow"] <= 324
+    assert tuple(figure.get_size_inches()) == (5.2, 3.0)
+
+
+def test_the_same_figure_is_the_same_text():
+    texts = [figures.pictures(two_lines()[0])[1] for _ in range(2)]
+    assert texts[0] == texts[1]
+
+
+def test_what_is_fitted_is_fitted_again_in_each_size():
+    d2l.show_heatmaps(
+        np.eye(6)[None, None], "keys", "queries", figsize=(5.2, 2), annotate=True,
+        column_labels=["happy"] * 6,
+    )  # fmt: skip
+    figure = plt.gcf()
+    before = figure.axes[0].texts[0].get_fontsize()
+    seen = []
+    figures.fits(figure, lambda: seen.append(tuple(figure.get_size_inches())))
+    figures.pictures(figure)
+    assert len(seen) == 4
+    assert seen[0] == seen[3] == (5.2, 2)
+    assert figure.axes[0].texts[0].get_fontsize() == before
+
+
+def test_curves_that_fill_the_picture_still_get_their_names():
+    x = np.linspace(0, 1, 200)
+    figure, ax = plt.subplots(figsize=(2, 2))
+    for phase, label in enumerate(("main", "compared", "third")):
+        ax.plot(x, np.sin(40 * x + phase), label=label)
+    d2l.name_curves(ax)
+    assert set(names(figure)) == {"main", "compared", "third"}
+
+
+def test_colours_have_the_names_of_what_they_stand_for():
+    for name, colour in reserved().items():
+        assert matplotlib.colors.to_hex(name) == colour
+
+
+def test_boxes_beside_a_steep_curve_do_not_cross_it():
+    own = np.stack([np.linspace(0, 10, 200), np.linspace(0, 1000, 200)], axis=1)
+    for box in figures._beside(own, 5, 500, 60, 12, 4):
+        assert isinstance(box, Bbox)
+        assert figures._inside(own, box, 0) == 0

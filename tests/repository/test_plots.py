@@ -1,0 +1,132 @@
+"""Plots on their way into a page: named colours, own ids, and nothing that a page does not need."""
+
+import base64
+import io
+from xml.etree import ElementTree
+
+import matplotlib
+
+matplotlib.use("agg")
+
+import matplotlib.pyplot as plt
+import nbformat
+import numpy as np
+import plots
+import pytest
+from PIL import Image
+
+import d2lattn as d2l
+from d2lattn.book import figures
+
+
+@pytest.fixture(autouse=True)
+def _book_style():
+    with matplotlib.rc_context():
+        d2l.use_book_style()
+        yield
+    plt.close("all")
+
+
+def page(prefix="p1w-", kind="wide"):
+    """The current figure as a page has it: its text, and the same as elements."""
+    _, metadata = figures.pictures(plt.gcf())
+    html = plots.Plot(metadata[figures.SVG][kind], prefix).html(kind)
+    return html, ElementTree.fromstring(html)
+
+
+def draw():
+    _, ax = plt.subplots()
+    ax.plot([0, 1], [0, 1], "o-", color="query", label="asked")
+    ax.set(title="how much", xlabel="when")
+    d2l.name_curves(ax)
+
+
+def test_colours_become_names():
+    draw()
+    html, root = page()
+    assert "var(--query)" in html
+    assert "var(--soft)" in html
+    assert "#" not in html.replace("url(#p1w-", "").replace('"#p1w-', "")
+    assert root.get("class") == "wide"
+    assert "font-family" not in html
+    assert "metadata" not in html
+
+
+def test_neither_paper_nor_empty_frames_are_drawn():
+    draw()
+    html, _ = page()
+    assert "fill:var(--paper)" not in html
+
+
+def test_two_plots_share_no_id():
+    draw()
+    found = []
+    for prefix in ("p1w-", "p2w-"):
+        html, root = page(prefix)
+        ids = [one.get("id") for one in root.iter() if one.get("id")]
+        assert ids
+        assert all(name.startswith(prefix) for name in ids)
+        assert all(f"#{name}" in html for name in ids)  # and each is asked for
+        found += ids
+    assert len(set(found)) == len(found)
+
+
+def test_marks_are_drawn_at_their_points_alone():
+    draw()
+    _, root = page()
+    inside = {one for defs in root.iter("defs") for one in defs.iter()}
+    used = list(root.iter("use"))
+    assert len(used) >= 2
+    named = {one.get("id"): one for one in root.iter() if one.get("id")}
+    for one in used:
+        assert named[one.get("href")[1:]] in inside
+
+
+def test_cells_let_through_as_much_ink_as_their_weight():
+    weights = np.array([[0.0, 0.25], [0.5, 1.0]])
+    d2l.show_heatmaps(weights[None, None], "keys", "queries", annotate=True)
+    html, root = page()
+    (mask,) = root.iter("mask")
+    data = mask[0].get("href").partition(",")[2]
+    with Image.open(io.BytesIO(base64.b64decode(data))) as picture:
+        through = np.asarray(picture.convert("LA"))[..., 1] / 255
+    np.testing.assert_allclose(through, weights, atol=0.006)
+    ground, ink = (one for one in root.iter() if one.get("style") in GROUNDS)
+    assert ground.get("mask") is None
+    assert ink.get("mask") == f"url(#{mask.get('id')})"
+    assert ground.get("d") == ink.get("d")
+    assert html.count(">0.25<") == 1
+
+
+GROUNDS = ("fill:var(--wash)", "fill:var(--weight)")
+
+
+def test_the_outline_of_a_picture_is_where_it_is_drawn():
+    turned = {"x": "10", "y": "-20", "width": "30", "height": "5"}
+    assert plots.around(turned | {"transform": "scale(1 -1) translate(0 -5)"}) == (
+        "M10.00 20.00H40.00V25.00H10.00z"
+    )
+    assert plots.around({"width": "2", "height": "3", "transform": "matrix(10 0 0 10 5 6)"}) == (
+        "M5.00 6.00H25.00V36.00H5.00z"
+    )
+
+
+def test_a_colour_of_nobodys_stays_for_a_test_to_find():
+    assert plots.themed("#b5222a") == "#b5222a"
+
+
+def test_paths_are_short():
+    assert plots.shortened("M 1.23456 2.000001 \nL 3.5 4e-07 \nz\n") == "M1.23 2L3.5 4e-07z"
+
+
+def test_a_notebooks_plots_are_found_by_their_png():
+    draw()
+    png, metadata = figures.pictures(plt.gcf())
+    output = nbformat.v4.new_output("display_data", {"image/png": png}, metadata={})
+    cell = nbformat.v4.new_code_cell(outputs=[output])
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("words"), cell])
+    assert plots.stored(notebook) == {}
+    output["metadata"] = {"image/png": metadata}
+    ((name, svgs),) = plots.stored(nbformat.from_dict(notebook)).items()
+    assert len(name) == 64
+    assert svgs.keys() == {"wide", "narrow"}
