@@ -25,7 +25,7 @@ WORDS, LINES, FIGURES, EXPLORABLES, PREDICTIONS = 150, 7, 3, Fraction(1, 3), 1
 _NO_WORDS = re.compile(
     r"```.*?```"  # code, buttons
     r"|\$\$.*?\$\$"
-    r"|^:::+.*?$|^\(.*?\)=$"  # directives and labels
+    r"|^:::+.*?$|^\([\w-]+\)=$"  # directives and labels
     r"|\]\([^)]*\)|\s<[^<>`]+>(?=`)"  # where a link leads
     r"|[-|: ]{5,}$",  # the line below a table's head
     re.DOTALL | re.MULTILINE,
