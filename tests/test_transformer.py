@@ -1132,6 +1132,13 @@ def test_sizes_are_one_or_more(kind, name):
         kind(**sizes | {name: 0})
 
 
+@pytest.mark.parametrize("name", ["ffn_num_input", "ffn_num_hiddens", "ffn_num_outputs"])
+def test_sizes_of_the_network_are_one_or_more(name):
+    sizes = {"ffn_num_input": 4, "ffn_num_hiddens": 8, "ffn_num_outputs": 4, name: 0}
+    with pytest.raises(ValueError, match=f"^{name} is 0; it needs to be 1 or more$"):
+        d2l.PositionWiseFFN(**sizes)
+
+
 def test_heads_share_the_width():
     message = "^num_hiddens is 8; it needs to be a multiple of num_heads, 3$"
     for make in (
