@@ -121,6 +121,7 @@ class Plot:
         if name == "path" and style == {"fill": "none"}:
             return
         self.colour(style)
+        self.colour(attributes)
         if name in {"text", "tspan"}:
             self.letters(style)
         self.rename(attributes)
@@ -129,7 +130,8 @@ class Plot:
         if re.match(r"rotate\(-?0 ", attributes.get("transform", "")):
             del attributes["transform"]
         if style:
-            attributes["style"] = ";".join(f"{name}:{value}" for name, value in style.items())
+            text = ";".join(f"{name}:{value}" for name, value in style.items())
+            attributes["style"] = text.replace("url(#", f"url(#{self.prefix}")
         for number in {"x", "y"} & attributes.keys() - {"transform"}:
             attributes[number] = " ".join(f"{float(x):.5g}" for x in attributes[number].split())
         if name == "g" and (not attributes or not len(element)):

@@ -11,6 +11,7 @@ import io
 import sys
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -169,6 +170,20 @@ def _resize(figure: Figure, width: float, height: float) -> None:
     figure.set_size_inches(width, height)
     if figure in _FITS:
         _FITS[figure]()
+    if figure.get_layout_engine() is not None:
+        figure.get_layout_engine().execute(figure)
+    for axes in figure.axes:
+        if not axes.images:
+            _part_ticks(axes)
+
+
+def _part_ticks(axes: Any) -> None:
+    """Where words below an axis would run into each other, write them smaller."""
+    for size in (10.5, 9.5, 8.5):
+        axes.tick_params(axis="x", labelsize=size)
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+        if all(one.x1 < other.x0 for one, other in pairwise(boxes)):
+            break
 
 
 def pictures(figure: Figure) -> tuple[str, dict[str, Any]]:
@@ -285,7 +300,7 @@ def _place(
             cost = 40.0 * crossed + 400.0 * _inside(own, box, 0.0)
             cost += 1000.0 * sum(_overlap(box, other, gap / 2) for other in taken)
             cost += 20.0 * max(room.x0 - box.x0, box.x1 - room.x1, 0.0)
-            cost += 20.0 * max(room.y0 + gap / 2 - box.y0, box.y1 - room.y1 - height / 2, 0.0)
+            cost += 20.0 * max(room.y0 + gap / 2 - box.y0, box.y1 - room.y1, 0.0)
             near = _distance(own, box)
             cost += 2.0 * near
             if others:

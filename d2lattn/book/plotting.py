@@ -108,7 +108,7 @@ def show_heatmaps(
             ax.set_xlabel(xlabel)
         if (i, j) == (0, 0):
             # Not turned: it stands above the names of the rows, on the line of the titles
-            ax.set_ylabel(ylabel, rotation=0, ha="right", va="baseline", linespacing=1.15)
+            ax.set_ylabel(ylabel, rotation=0, ha="right", va="baseline", linespacing=0.95)
             aside = ScaledTranslation(-6 / 72, 9 / 72, figure.dpi_scale_trans)
             ax.yaxis.set_label_coords(0, 1, transform=ax.transAxes + aside)
         if headings is not None:
@@ -121,7 +121,8 @@ def show_heatmaps(
         bar.outline.set_visible(False)
         bar.ax.grid(False)
         bar.ax.tick_params(length=0, pad=3)
-        bar.locator = MaxNLocator(nbins=2)
+        tall = figure.get_size_inches()[1] / num_rows > 2
+        bar.locator = MaxNLocator(nbins=2 if tall else 1)
         bar.update_ticks()
     fits(figure, lambda: _fit(axes[0, 0], column_labels, numbers, num_queries, num_keys))
 
@@ -297,6 +298,8 @@ def _fit(
             panel.tick_params(axis="x", rotation=90 if upright else 0)
         if not upright:
             break  # else there is less room for cells
+    for panel in panels:
+        panel.tick_params(axis="y", labelsize=min(10.5, max(8.0, 0.95 * high)))
     longest = max((len(number.get_text()) for number in numbers), default=1)
     for number in numbers:
         number.set_fontsize(min(10.0, 0.9 * wide / (0.5 * longest), 0.8 * high))
