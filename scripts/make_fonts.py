@@ -15,13 +15,15 @@ import sys
 from io import BytesIO
 from pathlib import Path
 
-from fontTools import subset
+from fontTools import merge, subset
 from fontTools.pens.transformPen import TransformPen
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.ttLib import TTFont
 from fontTools.varLib import instancer
 
-FONTS = Path(__file__).resolve().parents[1] / "assets" / "fonts"
+ROOT = Path(__file__).resolve().parents[1]
+FONTS = ROOT / "assets" / "fonts"
+PLOTS = ROOT / "d2lattn" / "book" / "fonts"
 
 LATIN = [*range(0x20, 0x7F), *range(0xA0, 0x100), 0x131, 0x152, 0x153, 0x2212, 0x20AC]
 LATIN += [*range(0x2010, 0x2027), 0x202F, 0x2030, 0x2032, 0x2033, 0x2039, 0x203A, 0x2044]
@@ -97,6 +99,27 @@ def narrow_roots(font: TTFont) -> None:
         widths[name] = (widths[root][0], round(scale * widths[name][1]))
 
 
+def for_plots() -> None:
+    """Write the sans once more as matplotlib reads it: upright, of one weight, with Greek.
+
+    Its licence keeps the font's own name for the original.
+    """
+    parts = []
+    for name in ("sans", "sans-greek"):
+        font = instancer.instantiateVariableFont(TTFont(FONTS / f"{name}.woff2"), {"wght": 400})
+        font.flavor = None
+        for table in {"GSUB", "GPOS", "GDEF", "STAT"} & set(font.keys()):
+            del font[table]
+        parts.append(BytesIO())
+        font.save(parts[-1])
+    whole = merge.Merger().merge(parts)
+    whole["name"].names = [one for one in whole["name"].names if one.nameID in {0, 1, 2, 13, 14}]
+    whole["name"].setName("Book Sans", 1, 3, 1, 0x409)
+    PLOTS.mkdir(parents=True, exist_ok=True)
+    whole.save(PLOTS / "sans.ttf")
+    shutil.copyfile(FONTS / "OFL-source-sans-3.txt", PLOTS / "OFL-source-sans-3.txt")
+
+
 def main(folder: Path) -> None:
     """Write all files, and the licence of each package."""
     FONTS.mkdir(parents=True, exist_ok=True)
@@ -104,6 +127,7 @@ def main(folder: Path) -> None:
         (home,) = folder.glob(f"node_modules/@fontsource*/{package}")
         cut(home / "files" / f"{file}.woff2", FONTS / f"{name}.woff2", letters, axes)
         shutil.copyfile(home / "LICENSE", FONTS / f"OFL-{package}.txt")
+    for_plots()
 
 
 if __name__ == "__main__":

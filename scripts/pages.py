@@ -450,17 +450,6 @@ def ways_to_run(builder: Any, page: str) -> dict[str, str]:
     }
 
 
-def lighten(app: Any, error: Exception | None) -> None:
-    """Store plots with a palette: a quarter of the weight, and no difference to be seen."""
-    for path in Path(app.outdir, "_images").glob("*.png"):
-        with Image.open(path) as picture:
-            see_through = picture.mode == "RGBA" and picture.getextrema()[3][0] < 255
-            if picture.mode == "P" or see_through:  # done in an earlier build, or more than a plot
-                continue
-            few = picture.convert("RGB").quantize(128, dither=Image.Dither.NONE)
-        few.save(path, optimize=True)
-
-
 def setup(app: Any) -> dict[str, bool]:
     """Register all of it."""
     for element, writers in WRITERS.items():
@@ -470,7 +459,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("div", Div)
     app.add_directive("button-ref", WayOn)
     app.add_post_transform(Dress)
-    app.connect("build-finished", lighten)
     app.set_translator("html", BookTranslator)
     # Jupyter Book sets it for an extension that the book does not load
     app.add_config_value("comments_config", None, "")

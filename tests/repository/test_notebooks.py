@@ -11,6 +11,8 @@ import pytest
 import run_notebooks
 from run_notebooks import NOTEBOOKS
 
+from d2lattn.book.figures import SVG
+
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
 
 
@@ -71,6 +73,17 @@ def test_every_figure_says_what_it_shows(path):
         if kinds & {"image/png", "image/svg+xml"}:
             alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
             assert len(alt.split()) >= 6, f"{alt!r} for\n{cell.source}"
+
+
+@each()
+def test_every_plot_goes_to_the_page_as_svg(path):
+    for cell in code_cells(read(path)):
+        for output in cell.outputs:
+            if "image/png" in output.get("data", {}):
+                drawn = output.metadata["image/png"][SVG]
+                assert drawn.keys() == {"wide", "narrow"}, cell.source
+                for text in drawn.values():
+                    assert text.lstrip().startswith("<?xml"), cell.source
 
 
 @each("walk")
