@@ -13,7 +13,7 @@ KINDS = {
     "landing page": "index.html",
     "walk": WALK,
     "workshop": "chapters/03-scoring-functions/workshop.html",
-    "deeper page": "chapters/03-scoring-functions/deeper-cost.html",
+    "deeper page": "chapters/03b-which-score/deeper-cost.html",
     "the end": "chapters/the-end.html",
     "notation": "reference/notation.html",
     "glossary": "reference/glossary.html",
@@ -45,9 +45,9 @@ def test_no_kind_of_page_scrolls_sideways_at_320_px(visit, kind):
 def test_an_opener_says_number_question_time_and_needs(visit):
     page = visit(WALK).page
     opener = page.locator(".opener")
-    expect(opener.get_by_role("heading", level=1)).to_have_text(re.compile("^Scoring functions"))
+    expect(opener.get_by_role("heading", level=1)).to_have_text(re.compile("^Why divide by √d"))
     expect(opener).to_contain_text("Chapter 3")
-    expect(opener).to_contain_text("Which score should you take, and does it matter?")
+    expect(opener).to_contain_text("Why is attention sure of itself before it has learned anything")
     rows = dict(
         zip(
             opener.locator("dt").all_inner_texts(),
@@ -57,7 +57,12 @@ def test_an_opener_says_number_question_time_and_needs(visit):
     )
     assert re.fullmatch(r"\d+ minutes", rows["Time"])
     assert rows["You need"].startswith("Chapters 1 and 2")
-    assert rows["In a hurry"] == "Read to A whole batch, and The answer"
+
+
+def test_what_to_read_in_a_hurry_stands_in_the_opener_alone(visit):
+    page = visit("chapters/02-nadaraya-watson/walk.html").page
+    rows = page.locator(".opener dl").inner_text()
+    assert "Read to Back to the households, then The answer" in rows
     assert page.locator("article").inner_text().count("In a hurry") == 1
 
 
@@ -147,10 +152,10 @@ def test_figures_have_their_captions_beside_them_and_on_a_phone_below(visit):
 
 def test_a_walk_leads_on_to_the_next_question_the_workshop_and_deeper_pages(visit):
     ways = visit(WALK).page.get_by_role("navigation", name="Ways on")
-    following = ways.get_by_role("link", name=re.compile("Why should a translator read the source"))
-    assert following.get_attribute("href") == "../04-bahdanau/walk.html"
+    following = ways.get_by_role("link", name=re.compile("Which score should you take"))
+    assert following.get_attribute("href") == "../03b-which-score/walk.html"
     expect(ways.get_by_role("link", name="Workshop")).to_be_visible()
-    assert ways.get_by_role("link").count() == 8
+    assert ways.get_by_role("link").count() == 4
 
 
 def test_the_query_on_the_landing_page_is_moved_by_keys(visit):

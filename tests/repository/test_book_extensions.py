@@ -24,7 +24,7 @@ def test_a_formula_is_mathml_and_one_on_its_own_line_is_large():
 @pytest.mark.parametrize(
     ("title", "number", "name"),
     [
-        ("3. Scoring functions", "3", "Scoring functions"),
+        ("3. Why divide by √d?", "3", "Why divide by √d?"),
         ("4b. Can you believe the picture?", "4b", "Can you believe the picture?"),
         ("7b.2 Deeper: what does the cache save?", "7b.2", "Deeper: what does the cache save?"),
         ("3.1 Workshop", "3.1", "Workshop"),

@@ -1,4 +1,4 @@
-"""Checks for the exercises of chapter 3, scoring functions."""
+"""Checks for the exercises of chapters 3 and 3b, scores and their scale."""
 
 import math
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class LargestTensor(TorchFunctionMode):
         return result
 
 
-@check("3.2")
+@check("3.1")
 def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> str:
     """Softmax over the keys where a boolean mask is true; zeros where it is true nowhere."""
     generator = torch.Generator().manual_seed(31)
@@ -85,7 +85,7 @@ def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> st
     return "masked keys get 0, rows sum to 1, and a row with nothing valid is empty."
 
 
-@check("3.1")
+@check("3b.1")
 def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
     """The additive score w_v^T tanh(W_q q + W_k k) of one query with several keys."""
     generator = torch.Generator().manual_seed(32)
@@ -119,7 +119,7 @@ def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
     return "one hidden layer, no bias, and two widths that differ."
 
 
-@check("3.3")
+@check("3.2")
 def check_divisor(divisor: float) -> str:
     """The divisor for q·k when entries have deviations 2 and 3 and the width is 25."""
     found = number(divisor, "the divisor")
@@ -142,7 +142,7 @@ def check_divisor(divisor: float) -> str:
     return "the variance of q·k is 25 · 2² · 3² = 900, and its root is 30."
 
 
-@check("3.7")
+@check("3.5")
 def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor]) -> str:
     """The Jacobian of the softmax times a gradient, row by row."""
     generator = torch.Generator().manual_seed(34)
@@ -177,7 +177,7 @@ def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor])
     return "K numbers in, K numbers out, and no K × K matrix between."
 
 
-@check("3.4")
+@check("3b.2")
 def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Tensor]) -> str:
     """The Gaussian score −‖q − k‖² / 2b² of every query with every key."""
     generator = torch.Generator().manual_seed(35)
@@ -222,7 +222,7 @@ def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Ten
     return "the same scores, by a matrix product."
 
 
-@check("3.8")
+@check("3.6")
 def check_slope(measured_slope: float) -> str:
     """The growth of the variance of q·k over d for entries that share a component."""
     found = number(measured_slope, "the slope")
@@ -243,7 +243,7 @@ def check_slope(measured_slope: float) -> str:
     return "close to 2: the shared parts add up in step, so such vectors need a division by d."
 
 
-@check("3.9")
+@check("3.7")
 def check_size_among_equals(size_among_equals: Callable[[int], float]) -> str:
     """The size of the softmax Jacobian when n keys have the weight 1/n each."""
     counts = (1, 2, 3, 16, 100)
@@ -278,7 +278,7 @@ def check_size_among_equals(size_among_equals: Callable[[int], float]) -> str:
 def _attention(
     scale: str = "width", softmax: int = -1, before: bool = True
 ) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
-    """Attention over (n, d), (m, d), (m, v) and a mask (m,), right or with a mistake of 3.5."""
+    """Attention over (n, d), (m, d), (m, v) and a mask (m,), right or with a mistake of 3.3."""
 
     def attend(queries: Tensor, keys: Tensor, values: Tensor, valid: Tensor) -> Tensor:
         divisor = {"width": keys.shape[1], "keys": keys.shape[0]}[scale]
@@ -290,7 +290,7 @@ def _attention(
     return attend
 
 
-@check("3.5")
+@check("3.3")
 def check_repaired(attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
     """Masked scaled dot-product attention, from a listing with three mistakes."""
     generator = torch.Generator().manual_seed(39)
@@ -324,7 +324,7 @@ def check_repaired(attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
     return "the scale is the width's, the softmax runs along the keys, the mask comes before it."
 
 
-@check("3.6")
+@check("3.4")
 def check_leak(letter: str) -> str:
     """Which of three ways to mask lets padding through."""
     if not isinstance(letter, str) or letter.strip().upper() not in ("A", "B", "C"):
@@ -339,3 +339,55 @@ def check_leak(letter: str) -> str:
             hints[letter.strip().upper()] + " Change a padded value, and see which output moves."
         )
     return "B multiplies scores by 0, and exp(0) is 1: its padding still counts."
+
+
+@check("3b.3")
+def check_box(box: float, sheet: float) -> str:
+    """Room in MiB for the hidden units of an additive score, and for the scores themselves."""
+    found, scores = number(box, "the box"), number(sheet, "the sheet")
+    hints = {
+        64.0: "That is one sentence pair; the batch has 8.",
+        128.0: "That counts numbers. Each takes 4 bytes.",
+        8.0: "That is the sheet of scores. The box holds 64 numbers for each of them.",
+        0.5: "That is in GiB.",
+        1024.0: "That counts 8 bytes a number; float32 takes 4.",
+        536.870912: "That is in millions of bytes; a MiB has 1,048,576.",
+        1.0: "A pair of a query and a key needs h numbers here, and there are 8 sentence pairs.",
+    }
+    for wrong, hint in hints.items():
+        if math.isclose(found, wrong, rel_tol=1e-3):
+            raise Differs(hint)
+    if not math.isclose(found, 512.0, rel_tol=1e-3):
+        raise Differs(f"The box is {found:.4g}. Multiply B, Q, K, h and 4, and divide by 2^20.")
+    if math.isclose(scores, 1.0, rel_tol=1e-3):
+        raise Differs("The box is right. That sheet is for one sentence pair; the batch has 8.")
+    if not math.isclose(scores, 8.0, rel_tol=1e-3):
+        raise Differs(
+            f"The box is right, and the sheet is {scores:.4g}: it has one number for each pair of "
+            "a query and a key."
+        )
+    return "512 MiB beside 8: the box is h = 64 times the sheet, whatever the batch."
+
+
+@check("3b.4")
+def check_one_more(one_more: Callable[[Tensor], Tensor]) -> str:
+    """One more entry for each query, so that a column of W_q can do what a bias does."""
+    generator = torch.Generator().manual_seed(40)
+    for count, width in ((3, 4), (5, 2)):
+        queries = torch.randn(count, width, generator=generator)
+        wanted = torch.cat([queries, torch.ones(count, 1)], dim=1)
+        found = call(one_more, queries, case=f"with {count} queries of width {width}")
+        found = tensor_like(found, wanted, "what your function gives")
+        added = found[:, -1]
+        if agrees(found[:, 1:], queries):
+            raise Differs("Put the new entry at the end, where the new column of W_q stands.")
+        same(found[:, :-1], queries, "The query itself should stay as it is.", "what you give")
+        if agrees(added, torch.zeros(count)):
+            raise Differs("A 0 times the new column is 0, and the mirror stays whole.")
+        if not agrees(added, added[:1].expand(count)):
+            raise Differs("A bias is the same for all queries, so the new entry has to be, too.")
+        mirrored = call(one_more, -queries, case="with the same queries, their signs turned")
+        mirrored = tensor_like(mirrored, wanted, "what your function gives")
+        if not agrees(mirrored[:, -1], added):
+            raise Differs("With the signs of the queries, yours turns too: that is still a mirror.")
+    return "a constant entry has a column of its own, and that column is the bias."

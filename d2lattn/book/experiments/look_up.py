@@ -1,13 +1,14 @@
-"""Chapter 3's experiment: find a value by a key that is written in another language.
+"""Chapter 3's experiment, and 3b's: find a value by a query that is written in another language.
 
-Each example has eight keys of 16 entries and a number as the value of each. The query is one of
-the keys, turned by a matrix that nobody tells the network, with noise added; the answer is that
-key's value. Several networks train side by side along a leading axis S, each with its own start.
+Each example has eight keys of 16 entries and a number as the value of each. The query describes
+one of the keys, or it is a wish of which one key has most; it is turned by a matrix that nobody
+tells the network. The answer is that key's value. Several networks train side by side along a
+leading axis S, each with its own start.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ NUM_NETWORKS, NUM_KEYS, NUM_ENTRIES = 5, 8, 16
 RATES = (0.001, 0.003, 0.01, 0.03, 0.1)
 
 Score = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+Task = Callable[[int, torch.Generator], "Examples"]
 
 
 class Parameters(NamedTuple):
@@ -37,7 +39,7 @@ class Examples(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What training gave: errors at the end (S,), and on the way (T, S); the rate it took."""
+    """What training gave: errors on the way, (T, S) each; what was learned; the rate it took."""
 
     validation: Tensor
     test: Tensor
@@ -82,20 +84,40 @@ def additive_with_bias(q: Tensor, k: Tensor, w_v: Tensor, bias: Tensor) -> Tenso
     return torch.einsum("sbqkd,sd->sbqk", features, w_v)
 
 
+def language() -> Tensor:
+    """The basis in which queries are written, (16, 16): orthogonal, and the same for all."""
+    entries = torch.randn(NUM_ENTRIES, NUM_ENTRIES, generator=torch.Generator().manual_seed(9))
+    return torch.linalg.qr(entries).Q
+
+
 def draw(batch: int, generator: torch.Generator) -> Examples:
-    """Draw fresh examples for every network; the language stays the same.
+    """Draw fresh examples for every network; the query is one of the keys, with noise.
 
     >>> draw(3, torch.Generator().manual_seed(0)).queries.shape
     torch.Size([5, 3, 1, 16])
     """
-    language = torch.randn(16, 16, generator=torch.Generator().manual_seed(9))
-    turn = torch.linalg.qr(language).Q  # (16, 16), orthogonal
     keys = torch.randn(NUM_NETWORKS, batch, NUM_KEYS, NUM_ENTRIES, generator=generator)
     values = torch.randn(NUM_NETWORKS, batch, NUM_KEYS, generator=generator)
     noise = torch.randn(NUM_NETWORKS, batch, 1, NUM_ENTRIES, generator=generator)
     # Attention does not see places, so the key that is asked for may as well stand at place 0.
-    queries = keys[:, :, :1] @ turn + noise / 2  # (S, B, 1, 16) x (16, 16)
+    queries = keys[:, :, :1] @ language() + noise / 2  # (S, B, 1, 16) x (16, 16)
     return Examples(queries, keys, values, values[:, :, :1])
+
+
+def draw_wishes(batch: int, generator: torch.Generator) -> Examples:
+    """Draw as `draw` does; the query says how much of each entry is wanted, and the most wins.
+
+    >>> examples = draw_wishes(3, torch.Generator().manual_seed(0))
+    >>> wishes = examples.queries @ language().T
+    >>> most = (wishes @ examples.keys.transpose(-2, -1)).argmax(dim=-1)  # (S, B, 1)
+    >>> torch.equal(examples.values.gather(-1, most), examples.answers)
+    True
+    """
+    keys = torch.randn(NUM_NETWORKS, batch, NUM_KEYS, NUM_ENTRIES, generator=generator)
+    values = torch.randn(NUM_NETWORKS, batch, NUM_KEYS, generator=generator)
+    wishes = torch.randn(NUM_NETWORKS, batch, 1, NUM_ENTRIES, generator=generator)
+    most = (wishes @ keys.transpose(-2, -1)).argmax(dim=-1)  # (S, B, 1, 8) -> (S, B, 1)
+    return Examples(wishes @ language(), keys, values, values.gather(-1, most))
 
 
 def start(num_networks: int, inputs: int, width: int) -> Parameters:
@@ -142,7 +164,7 @@ def error(answers: Tensor, wanted: Tensor) -> Tensor:
     return (answers - wanted).square().mean(dim=(1, 2))
 
 
-def unseen(purpose: str) -> Examples:
+def unseen(purpose: str, task: Task = draw) -> Examples:
     """Draw 1,000 examples a network for choosing a rate ("validation") or for reporting ("test").
 
     >>> examples = unseen("test")
@@ -151,12 +173,19 @@ def unseen(purpose: str) -> Examples:
     0.9
     """
     seed = {"validation": 10, "test": 14}[purpose]
-    return draw(1000, torch.Generator().manual_seed(seed))
+    return task(1000, torch.Generator().manual_seed(seed))
 
 
-def learn(score: Score, width: int, rate: float, num_steps: int = 200, every: int = 20) -> Learned:
+def learn(
+    score: Score,
+    width: int,
+    rate: float,
+    num_steps: int = 200,
+    every: int = 20,
+    task: Task = draw,
+) -> Learned:
     """Train by Adam on 64 fresh examples a step, and measure on unseen ones now and then."""
-    validation, test = unseen("validation"), unseen("test")
+    validation, test = unseen("validation", task), unseen("test", task)
     generator = torch.Generator().manual_seed(11)
     parameters = start(NUM_NETWORKS, NUM_ENTRIES, width)
     optimizer = torch.optim.Adam(parameters, lr=rate)
@@ -168,19 +197,34 @@ def learn(score: Score, width: int, rate: float, num_steps: int = 200, every: in
         said = [attend(score, parameters, *some)[0] for some in few]
         return error(torch.cat(said, dim=1), part.answers)
 
-    on_the_way = [measured(test)]
+    choosing, telling = [measured(validation)], [measured(test)]
     for step in range(1, num_steps + 1):
-        *seen, wanted = draw(64, generator)
+        *seen, wanted = task(64, generator)
         loss = error(attend(score, parameters, *seen)[0], wanted).sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         if step % every == 0:
-            on_the_way.append(measured(test))
-    return Learned(measured(validation), torch.stack(on_the_way), parameters, rate)
+            choosing.append(measured(validation))
+            telling.append(measured(test))
+    return Learned(torch.stack(choosing), torch.stack(telling), parameters, rate)
 
 
-def best(score: Score, width: int, rates: Sequence[float] = RATES, **options: int) -> Learned:
+def at_each_step(runs: Sequence[Learned]) -> tuple[Tensor, list[float]]:
+    """Take, at each moment that was measured, the run whose rate is the best one by then.
+
+    Which one is best, validation examples say. So every score is told of at its best, early and
+    late, and no error that is reported has chosen its rate.
+
+    Returns:
+        Errors on test examples, (T, S), and the T rates.
+    """
+    chosen = torch.stack([run.validation.mean(dim=1) for run in runs]).argmin(dim=0)  # (R, T)
+    errors = torch.stack([run.test for run in runs])  # (R, T, S)
+    return errors[chosen, torch.arange(len(chosen))], [runs[i].rate for i in chosen.tolist()]
+
+
+def best(score: Score, width: int, rates: Sequence[float] = RATES, **options: Any) -> Learned:
     """Train at the middle rate and its neighbours, and go on to the next as long as that helps.
 
     What helps is a lower error at the end, on validation examples. So no score loses by a badly
@@ -191,7 +235,7 @@ def best(score: Score, width: int, rates: Sequence[float] = RATES, **options: in
     def error_at(place: int) -> float:
         if place not in runs:
             runs[place] = learn(score, width, rates[place], **options)
-        return runs[place].validation.mean().item()
+        return runs[place].validation[-1].mean().item()
 
     place, last = len(rates) // 2, -1
     while place != last:

@@ -1,4 +1,4 @@
-"""Each check of chapter 3 passes the right answer and knows each foreseen wrong one."""
+"""Each check of chapters 3 and 3b passes the right answer and knows each foreseen wrong one."""
 
 import math
 
@@ -33,6 +33,10 @@ def attention(queries, keys, values, valid):
     return scores.masked_fill(~valid, -math.inf).softmax(dim=-1) @ values
 
 
+def one_more(queries):
+    return torch.cat([queries, torch.ones(len(queries), 1)], dim=1)
+
+
 CHECKS = {
     chapter03.check_softmax_where: (softmax_where,),
     chapter03.check_additive_score: (additive_score,),
@@ -43,6 +47,8 @@ CHECKS = {
     chapter03.check_size_among_equals: (lambda n: math.sqrt(n - 1) / n,),
     chapter03.check_repaired: (lambda *tensors: attention(*tensors),),
     chapter03.check_leak: ("B",),
+    chapter03.check_box: (512, 8),
+    chapter03.check_one_more: (lambda queries: one_more(queries),),
 }
 
 
@@ -262,6 +268,46 @@ def test_repaired_names_the_mistakes_that_are_left(answer, hint):
 )
 def test_leak_explains_why_the_others_hold(letter, hint):
     assert_hint(chapter03.check_leak(letter), hint)
+
+
+@pytest.mark.parametrize(
+    ("box", "sheet", "hint"),
+    [
+        (64, 8, "one sentence pair"),
+        (128, 8, "counts numbers"),
+        (8, 512, "the sheet of scores"),
+        (0.5, 8, "in GiB"),
+        (1024, 8, "8 bytes a number"),
+        (536.87, 8, "millions of bytes"),
+        (1, 8, "needs h numbers"),
+        (100, 8, "Multiply B, Q, K"),
+        (512, 1, "The box is right. That sheet"),
+        (512, 2, "and the sheet is 2"),
+    ],
+)
+def test_box_names_the_mistake(box, sheet, hint):
+    assert_hint(chapter03.check_box(box, sheet), hint)
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (lambda q: q, "shape"),
+        (lambda q: torch.cat([q, torch.ones(1, q.shape[1])]), "shape"),
+        (lambda q: torch.cat([torch.ones(len(q), 1), q], dim=1), "at the end"),
+        (lambda q: one_more(2 * q), "should stay as it is"),
+        (lambda q: torch.cat([q, torch.zeros(len(q), 1)], dim=1), "the mirror stays whole"),
+        (lambda q: torch.cat([q, q[:, :1]], dim=1), "same for all queries"),
+        (lambda q: torch.cat([q, q.sum().expand(len(q), 1)], dim=1), "still a mirror"),
+        (lambda q: one_more(q) if len(q) == 3 else q, "shape"),
+    ],
+)
+def test_one_more_names_the_mistake(answer, hint):
+    assert_hint(chapter03.check_one_more(answer), hint)
+
+
+def test_any_constant_does_for_a_bias():
+    assert chapter03.check_one_more(lambda q: torch.cat([q, torch.full((len(q), 1), 0.5)], dim=1))
 
 
 def assert_hint(verdict, hint):

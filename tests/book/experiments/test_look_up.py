@@ -101,19 +101,57 @@ def test_rates_are_chosen_and_reported_on_different_examples():
     run = look_up.best(look_up.scaled_dot, 32, rates, num_steps=40)
     assert run.rate == 0.01
     assert run.test.shape == (3, 5)
-    assert run.validation.shape == (5,)
+    assert run.validation.shape == (3, 5)
     answers, _ = look_up.attend(look_up.scaled_dot, run.parameters, *test[:3])
     assert look_up.error(answers, test.answers).mean() < run.test[0].mean() / 2
 
 
 def test_errors_are_those_of_all_examples():
     run = look_up.learn(look_up.scaled_dot, 16, 0.01, num_steps=20)
-    for purpose, found in (("validation", run.validation), ("test", run.test[-1])):
+    for purpose, found in (("validation", run.validation[-1]), ("test", run.test[-1])):
         *seen, wanted = look_up.unseen(purpose)
         with torch.no_grad():
             said, _ = look_up.attend(look_up.scaled_dot, run.parameters, *seen)
         assert said.shape == (5, 1000, 1)
         torch.testing.assert_close(found, look_up.error(said, wanted))
+
+
+def test_each_moment_has_the_rate_that_is_best_by_then():
+    early, late = (0.9, 0.3, 0.2), (0.8, 0.4, 0.1)  # as validation examples have it
+    runs = [
+        look_up.Learned(
+            validation=torch.tensor(errors).unsqueeze(1).expand(3, 5),
+            test=torch.full((3, 5), float(place)),  # says which run it is
+            parameters=look_up.start(1, 4, 7),
+            rate=rate,
+        )
+        for place, (errors, rate) in enumerate(((early, 0.1), (late, 0.01)))
+    ]
+    errors, rates = look_up.at_each_step(runs)
+    assert errors[:, 0].tolist() == [1, 0, 1]
+    assert rates == [0.01, 0.1, 0.01]
+    assert errors.shape == (3, 5)
+
+
+def test_a_wish_is_for_the_key_with_the_largest_product():
+    examples = look_up.unseen("test", look_up.draw_wishes)
+    assert not torch.equal(examples.keys, look_up.unseen("validation", look_up.draw_wishes).keys)
+    wishes = examples.queries @ look_up.language().T
+    products = wishes @ examples.keys.transpose(-2, -1)  # (S, B, 1, K)
+    most = F.one_hot(products.argmax(dim=-1), 8)  # (S, B, 1, K)
+    assert torch.equal((most * examples.values.unsqueeze(2)).sum(dim=-1), examples.answers)
+    # both signs turned, the same key has most; and it is not always the nearest one
+    distances = torch.cdist(wishes, examples.keys)
+    assert 0.2 < (distances.argmin(dim=-1) == products.argmax(dim=-1)).float().mean() < 0.9
+
+
+def test_a_task_is_the_one_that_is_trained():
+    by_wishes = look_up.learn(look_up.dot, 16, 0.01, num_steps=1, task=look_up.draw_wishes)
+    assert not torch.equal(
+        by_wishes.test[0], look_up.learn(look_up.dot, 16, 0.01, num_steps=1).test[0]
+    )
+    run = look_up.best(look_up.dot, 16, (0.01,), num_steps=1, task=look_up.draw_wishes)
+    assert torch.equal(run.test, by_wishes.test)
 
 
 def test_the_start_keeps_the_variance_of_entries():
