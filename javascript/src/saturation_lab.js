@@ -314,6 +314,7 @@ function render({ model, el }) {
     });
   const movers = { query: mover(star, "query", "Query"), key: mover(spot, "key", "Key") };
   plane.data.append(movers.key.el, movers.query.el);
+  plane.el.style.position = "relative"; // above the canvas
   const ends = [h("data", { "data-name": "low" }), h("data", { "data-name": "high" })];
   const scale = h("span", {
     class: "d2lx-track",
@@ -325,7 +326,7 @@ function render({ model, el }) {
   const field = h(
     "div",
     { style: "max-width:372px" },
-    h("div", { class: "d2lx-stage" }, canvas, plane.el),
+    h("div", { style: "position:relative" }, canvas, plane.el),
     legend,
     line(here),
     said,
@@ -416,7 +417,7 @@ function render({ model, el }) {
     const across = (3 * w) / tall;
     plane.limits([-across, across], [-3, 3]);
     const [n, m] = [tall, w].map((pixels) => Math.round(pixels / 2.5));
-    canvas.style.cssText = `left:44px;top:10px;width:${w}px;height:${tall}px`;
+    canvas.style.cssText = `position:absolute;left:44px;top:10px;width:${w}px;height:${tall}px`;
     attr(canvas, { width: m, height: n });
     const values = new Float64Array(n * m);
     for (let k = 0; k < n * m; k++)

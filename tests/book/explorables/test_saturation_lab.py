@@ -193,7 +193,7 @@ def test_field_shows_pytorchs_score(visit, score, query, key, seed):
 
 
 PIXEL = """([x, y]) => {
-  const [canvas, svg] = ['canvas', '.d2lx-stage svg'].map((name) => document.querySelector(name));
+  const [canvas, svg] = ['canvas', 'canvas + .d2lx-plot svg'].map((name) => document.querySelector(name));
   const [from, to] = [svg.getBoundingClientRect(), canvas.getBoundingClientRect()];
   const [across, down] = [(to.width / to.height) * 3, 3];
   const at = [(x + across) / 2 / across, (down - y) / 2 / down];
@@ -215,6 +215,22 @@ def test_field_has_most_ink_where_the_score_is_highest(visit, width):
     page = visit(SaturationLab(view="field", query=[0, 2]).to_html(), width=width)
     assert green(0, 2.9) < green(0, 0.1) < green(0, -2.9)
     assert abs(green(-2, 0.1) - green(2, 0.1)) <= 3
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 360])
+def test_the_field_lies_under_its_axes_and_the_star_above_it(visit, width):
+    page = visit(SaturationLab(view="field", query=[1, 0.5]).to_html(), width=width)
+    canvas = page.locator("canvas").bounding_box()
+    star = page.get_by_role("slider", name="Query").bounding_box()
+    across = 3 * canvas["width"] / canvas["height"]
+    middle = canvas["x"] + (1 + across) / (2 * across) * canvas["width"]
+    assert star["x"] + star["width"] / 2 == pytest.approx(middle, abs=3)
+    assert star["y"] + star["height"] / 2 == pytest.approx(
+        canvas["y"] + (3 - 0.5) / 6 * canvas["height"], abs=3
+    )
+    on_top = "([x, y]) => document.elementFromPoint(x, y).closest('svg') !== null"
+    assert page.evaluate(on_top, [canvas["x"] + 30, canvas["y"] + 30])
 
 
 @pytest.mark.browser
