@@ -193,7 +193,8 @@ def test_field_shows_pytorchs_score(visit, score, query, key, seed):
 
 
 PIXEL = """([x, y]) => {
-  const [canvas, svg] = ['canvas', 'canvas + .d2lx-plot svg'].map((name) => document.querySelector(name));
+  const find = (name) => document.querySelector(name);
+  const [canvas, svg] = ['canvas', 'canvas + .d2lx-plot svg'].map(find);
   const [from, to] = [svg.getBoundingClientRect(), canvas.getBoundingClientRect()];
   const [across, down] = [(to.width / to.height) * 3, 3];
   const at = [(x + across) / 2 / across, (down - y) / 2 / down];
