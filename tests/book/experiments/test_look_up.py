@@ -145,13 +145,18 @@ def test_a_wish_is_for_the_key_with_the_largest_product():
     assert 0.2 < (distances.argmin(dim=-1) == products.argmax(dim=-1)).float().mean() < 0.9
 
 
-def test_a_task_is_the_one_that_is_trained():
-    by_wishes = look_up.learn(look_up.dot, 16, 0.01, num_steps=1, task=look_up.draw_wishes)
-    assert not torch.equal(
-        by_wishes.test[0], look_up.learn(look_up.dot, 16, 0.01, num_steps=1).test[0]
-    )
-    run = look_up.best(look_up.dot, 16, (0.01,), num_steps=1, task=look_up.draw_wishes)
-    assert torch.equal(run.test, by_wishes.test)
+def test_a_task_is_trained_and_measured():
+    asked = []
+
+    def task(batch, generator):
+        asked.append(batch)
+        return look_up.draw_wishes(batch, generator)
+
+    run = look_up.learn(look_up.dot, 16, 0.01, num_steps=2, task=task)
+    assert sorted(asked) == [64, 64, 1000, 1000]
+    assert not torch.equal(run.test[0], look_up.learn(look_up.dot, 16, 0.01, num_steps=0).test[0])
+    best = look_up.best(look_up.dot, 16, (0.01,), num_steps=2, task=look_up.draw_wishes)
+    assert torch.equal(best.test, run.test)
 
 
 def test_the_start_keeps_the_variance_of_entries():
