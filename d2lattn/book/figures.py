@@ -66,7 +66,7 @@ def book_style() -> dict[Any, Any]:
         "savefig.transparent": False,
         "font.family": [_font(), "DejaVu Sans"],
         "mathtext.fontset": "custom",
-        **{f"mathtext.{kind}": _font() for kind in ("rm", "it", "bf")},
+        **{f"mathtext.{kind}": _font() for kind in ("rm", "it", "bf", "cal", "sf", "tt")},
         "font.size": 11,
         "axes.titlesize": 11,
         "axes.labelsize": 11,

@@ -134,12 +134,12 @@ function render({ model, el }) {
   const answer = s("circle", { r: 6, fill: "var(--d2lx-blue)" });
   const guessed = s("path", { stroke: "var(--d2lx-green)", "stroke-width": 3 });
   const bell = s("path", {
-    fill: "var(--d2lx-weight)",
+    fill: "var(--d2lx-ink)",
     "fill-opacity": 0.22,
-    stroke: "var(--d2lx-weight)",
+    stroke: "var(--d2lx-ink)",
   });
   const stems = s("g");
-  const stem = pool(stems, "path", { stroke: "var(--d2lx-weight)", "stroke-width": 3 });
+  const stem = pool(stems, "path", { stroke: "var(--d2lx-ink)", "stroke-width": 3 });
   const span = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5, fill: "none" });
   const spanName = s("text", { class: "d2lx-tick", "text-anchor": "middle" }, "h");
   const hidden = s("g", {}, stems, curve, dropped, answer);

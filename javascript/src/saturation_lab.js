@@ -153,7 +153,7 @@ function render({ model, el }) {
       bars.el,
       h("p", {}, "gradients ", size, " ", state),
     );
-    const each = pool(bars.data, "rect", { fill: "var(--d2lx-weight)" });
+    const each = pool(bars.data, "rect", { fill: "var(--d2lx-ink)" });
     const set = (
       /** @type {number[]} */ weights,
       /** @type {number} */ valid,
@@ -318,7 +318,7 @@ function render({ model, el }) {
   const ends = [h("data", { "data-name": "low" }), h("data", { "data-name": "high" })];
   const scale = h("span", {
     class: "d2lx-track",
-    style: "flex:1;background:linear-gradient(90deg,var(--d2lx-wash),var(--d2lx-weight))",
+    style: "flex:1;background:linear-gradient(90deg,var(--d2lx-paper),var(--d2lx-ink))",
   });
   const legend = h("div", { class: "d2lx-choice" }, "score", ends[0], scale, ends[1]);
   const here = readout("Score of the key", "score");

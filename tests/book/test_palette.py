@@ -18,8 +18,8 @@ READ = {
     "score": 4.8, "state": 5.9,
 }  # fmt: skip
 KIT_NAMES = {
-    "wash": "wash", "line": "score", "soft": "rule", "blue": "query", "orange": "key",
-    "green": "value", "weight": "weight", "deep": "deep", "ink": "ink", "muted": "soft",
+    "line": "score", "soft": "rule", "blue": "query", "orange": "key",
+    "green": "value", "ink": "ink", "muted": "soft",
     "paper": "paper",
 }  # fmt: skip
 
@@ -70,7 +70,7 @@ def test_figures_to_play_with_have_this_palette():
         assert len(found) >= 8
     ends = re.findall(r"\[(\d+), (\d+), (\d+)\]", (KIT / "ink.js").read_text("utf8"))
     colours = ["#{:02x}{:02x}{:02x}".format(*map(int, end)) for end in ends]
-    assert colours == [palette()[name][0] for name in ("wash", "weight")]
+    assert colours == [palette()[name][0] for name in ("paper", "ink")]
 
 
 def test_other_style_sheets_of_figures_name_no_colour():

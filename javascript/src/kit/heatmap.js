@@ -126,8 +126,6 @@ export function heatmap(spec) {
         else write(name, { x, y: top - 6, "text-anchor": "middle" });
       });
     [cells, canvas] = [[], null];
-    const around = { x: left, y: top, width: m * w, height: n * tall };
-    if (!(many && n * m > 400)) svg.append(s("rect", { ...around, class: "d2lx-ground" }));
     if (many && n * m > 400) canvas = many(box(0, 0), n, m);
     else
       for (let k = 0; k < n * m; k++) {
@@ -141,7 +139,8 @@ export function heatmap(spec) {
         cells.push([s("rect", place), text]);
         svg.append(...cells[k]);
       }
-    svg.append(s("rect", { ...around, class: "d2lx-axis" }), frame, layer, pointer);
+    const around = { x: left, y: top, width: m * w, height: n * tall, class: "d2lx-axis" };
+    svg.append(s("rect", around), frame, layer, pointer);
     stage.replaceChildren(...(canvas ? [canvas.el, svg] : [svg]));
     const hint = onpick ? ", Enter marks one." : ".";
     const count = `${n} rows, ${m} columns. Arrow keys go from cell to cell`;

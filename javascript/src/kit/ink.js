@@ -1,8 +1,8 @@
 import { clamp } from "./arithmetic.js";
 
-// As in palette.json, which a test compares: no weight, all weight.
-const [WASH, WEIGHT] = [
-  [246, 241, 230],
+// As in palette.json, which a test compares: paper, ink.
+const [PAPER, INK] = [
+  [255, 253, 248],
   [33, 30, 26],
 ];
 
@@ -12,17 +12,10 @@ const [WASH, WEIGHT] = [
  * @param {number} value
  */
 export const inkRgb = (value) =>
-  WASH.map((from, i) => Math.round(from + (WEIGHT[i] - from) * clamp(value, 0, 1)));
+  PAPER.map((from, i) => Math.round(from + (INK[i] - from) * clamp(value, 0, 1)));
 
-/** The same as attributes of an SVG shape on a ground of wash. @param {number} value */
-export const inked = (value) => ({
-  fill: "var(--d2lx-weight)",
-  "fill-opacity": clamp(value, 0, 1),
-});
+/** The same as attributes of an SVG shape. @param {number} value */
+export const inked = (value) => ({ fill: "var(--d2lx-ink)", "fill-opacity": clamp(value, 0, 1) });
 
-/**
- * What can be read on it in both themes: in between, the darker of ink and paper.
- * @param {number} value
- */
-export const inkOn = (value) =>
-  `var(--d2lx-${value > 0.55 ? "paper" : value > 0.4 ? "deep" : "ink"})`;
+/** What can be read on it. @param {number} value */
+export const inkOn = (value) => `var(--d2lx-${value > 0.5 ? "paper" : "ink"})`;

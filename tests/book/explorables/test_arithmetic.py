@@ -8,7 +8,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from d2lattn.book.figures import mpl
+from d2lattn.book.palette import palette
 from d2lattn.kernel_regression import KERNELS, leave_one_out_error, nadaraya_watson
 
 pytestmark = pytest.mark.browser
@@ -131,11 +131,12 @@ def test_smallest_bandwidths_keep_the_nearest_key(js):
     close(js("kernelWeights", 0, [1, 2, 3], 1e-160, "gaussian"), torch.tensor([1.0, 0, 0]).double())
 
 
-def test_ink_is_that_of_plots(js):
-    ink = mpl.colormaps["ink"]
+def test_ink_goes_from_paper_to_all_of_it(js):
+    paper, ink = (torch.tensor([int(palette()[name][0][i : i + 2], 16) for i in (1, 3, 5)])
+                  for name in ("paper", "ink"))  # fmt: skip
     for value in [0.0, 0.01, 0.25, 0.5, 0.55, 0.999, 1.0]:
-        wanted = torch.tensor(ink(value, bytes=True)[:3]).double()
-        assert (torch.tensor(js("inkRgb", value)).double() - wanted).abs().max() <= 2
+        wanted = (1 - value) * paper + value * ink
+        assert (torch.tensor(js("inkRgb", value)).double() - wanted).abs().max() <= 0.51
 
 
 def test_printed_numbers(js):

@@ -575,6 +575,6 @@ def test_paper_is_white_and_cuts_no_figure(visit, example, theme):
     assert style("backgroundColor") == "rgb(255, 255, 255)"
     assert contrast(page, style("color"), "#fff") >= 7
     assert style("breakInside") == "avoid"
-    for name in ("blue", "orange", "green", "line", "muted", "weight"):
+    for name in ("blue", "orange", "green", "line", "muted", "ink"):
         colour = figure.evaluate(f"e => getComputedStyle(e).getPropertyValue('--d2lx-{name}')")
         assert contrast(page, colour, "#fff") >= 4.5, name

@@ -177,7 +177,7 @@ def test_a_forger_changes_the_picture_and_the_page_names_it(visit):
     page = visit(forge().to_html())
     main = page.locator(".d2lx-stage")
     colours = lambda: main.locator("rect[data-value]").evaluate_all(  # noqa: E731
-        "all => all.map(one => one.getAttribute('fill'))"
+        "all => all.map(one => one.getAttribute('fill') + one.getAttribute('fill-opacity'))"
     )
     before, error = colours(), shown(page, "all-error")
     sentence = page.locator(".d2lx-forge > div").first

@@ -138,7 +138,7 @@ def test_what_was_kept_of_another_figure_is_not_taken(visit):
 def test_clear_takes_the_marks_of_the_sentence_shown(visit):
     page = visit(AlignmentJudge(SENTENCES).to_html())
     sentence = page.get_by_label("Sentence")
-    marks = page.locator(".d2lx-stage path[fill='#ffb000']")
+    marks = page.locator(".d2lx-stage path[fill='var(--d2lx-orange)']")
     for place in (0, 1):
         sentence.select_option(index=place)
         page.get_by_role("application").press("Enter")
