@@ -170,8 +170,8 @@ def _resize(figure: Figure, width: float, height: float) -> None:
     figure.set_size_inches(width, height)
     if figure in _FITS:
         _FITS[figure]()
-    if figure.get_layout_engine() is not None:
-        figure.get_layout_engine().execute(figure)
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
     for axes in figure.axes:
         if not axes.images:
             _part_ticks(axes)
