@@ -43,7 +43,7 @@ class _AddsRows(nn.Module):
     def forward(self, X: Tensor, start: int = 0) -> Tensor:
         """Check, and add P[start] to the first step, P[start + 1] to the second, and so on."""
         check_floats(module=self.P, X=X)
-        if not isinstance(start, int | torch.SymInt):  # a SymInt is what the compiler counts with
+        if not isinstance(start, (int, torch.SymInt)):  # a SymInt is what the compiler counts with
             raise wrong(TypeError, "start", start, "an integer")
         _, max_len, width = self.P.shape
         check_shapes(X=(X, "B", "T", width))

@@ -74,7 +74,7 @@ class Attends:
         return self._last()()
 
     def _keep(self, weights: Any) -> None:
-        vars(self)["_weights"] = weights  # `nn.Module` would first search its parameters: slow
+        object.__setattr__(self, "_weights", weights)  # `nn.Module` would search its parameters
         if not torch.compiler.is_compiling() and _own.blocks:
             _own.weights[self] = weights
 
@@ -130,7 +130,8 @@ def mask_of(valid_lens: Tensor | None, queries: Tensor, keys: Tensor, *heads: in
         return None
     lens = valid_lens.clone() if isinstance(valid_lens, Tensor) else valid_lens
     batch, num_queries = queries.shape[:-2], queries.shape[-2]
-    return partial(length_mask, lens, (*batch, *heads, num_queries, keys.shape[-2]))  # (B, Q, K)
+    shape = (*batch, *heads, num_queries, keys.shape[-2])  # (B, Q, K), or with heads
+    return lambda: length_mask(lens, shape)
 
 
 def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
@@ -265,7 +266,7 @@ class _DotProductWeights:
 
     def __init__(self, queries: Tensor, keys: Tensor, mask: Mask) -> None:
         self.queries, self.keys = queries.detach(), keys.detach()
-        self.mask = mask.clone() if isinstance(mask, Tensor) else mask
+        self.mask = mask if mask is None or callable(mask) else mask.clone()
         self.versions: dict[str, int] = {}
         if torch.compiler.is_compiling():
             # The compiler cannot give both a tensor, as a decoder's state does, and a view of it.

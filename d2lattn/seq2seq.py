@@ -289,7 +289,7 @@ class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
             weights.append(self.attention._last())  # what gives (B, 1, S)
         logits = self.dense(torch.cat(outputs, dim=1))  # (B, T, D) -> (B, T, V)
         self._keep(lambda: torch.cat([work_out() for work_out in weights], dim=1))  # (B, T, S)
-        return logits, state._replace(hidden=hidden)
+        return logits, AttentionState(hidden, values, projected_keys, mask)
 
 
 DEVIATION = 0.3

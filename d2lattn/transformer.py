@@ -266,15 +266,16 @@ class DecoderBlock(nn.Module):
         k, v = self.attention1.project(Z, Z)  # (B, H, T, D / H) each
         if past is not None:  # (B, H, P, D / H) and (B, H, T, D / H) -> (B, H, P + T, D / H)
             k, v = torch.cat((past[0], k), dim=2), torch.cat((past[1], v), dim=2)
-        steps, so_far = X.shape[1], k.shape[2]
+        steps, so_far, device = X.shape[1], k.shape[2], X.device
+        make = causal_mask  # the one of this pass, whatever is in its place when weights are read
         # A single step is the last one, and may see all.
-        mask = partial(causal_mask, steps, so_far, X.device) if steps > 1 else None
+        mask = (lambda: make(steps, so_far, device)) if steps > 1 else None
         X = self.addnorm1(X, self.attention1.attend(Z, k, v, mask))
         if source is not None:
             Z = self.addnorm2.before(X)  # (B, T, D)
             X = self.addnorm2(X, self.attention2.attend(Z, *source, source_mask))
         X = self.addnorm3(X, self.ffn(self.addnorm3.before(X)))
-        return X, state._replace(past=(k, v))
+        return X, BlockState((k, v), source, source_mask)
 
 
 class TransformerState(NamedTuple):
@@ -341,7 +342,7 @@ class TransformerDecoder(Attends, AttentionDecoder):
         first, *rest = self.blks
         state = first.init_state(enc_outputs, enc_valid_lens)
         mask = state.source_mask  # one for all
-        others = (block.init_state(enc_outputs)._replace(source_mask=mask) for block in rest)
+        others = (BlockState(None, block.init_state(enc_outputs).source, mask) for block in rest)
         return TransformerState(0, (state, *others))
 
     def forward(self, X: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
