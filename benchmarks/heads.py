@@ -1,6 +1,6 @@
-"""Chapter 5's translator with one head and with four: what they learn, and who does what.
+"""Chapter 5b's translator with one head and with four: what they learn, and who does what.
 
-python benchmarks/heads.py trains the walk's translator with one head and with four on the course's
+python benchmarks/heads.py trains 5b.3's translator with one head and with four on the course's
 own corpus, once for each seed, prints the tables and writes them to reference/benchmarks/heads.md.
 """
 
@@ -46,7 +46,7 @@ LEARNING_RATE, DECAY_SHARE = 5e-3, 0.6
 
 
 class WithSource(d2l.AttentionDecoder):
-    """What a decoder has to do around the lines of the walk."""
+    """What a decoder has to do around the lines of the page."""
 
     def init_state(self, encoded, lens=None):
         """Keep the source's states; begin with zeros."""
@@ -65,7 +65,7 @@ class WithSource(d2l.AttentionDecoder):
 
 
 class HeadsDecoder(WithSource):
-    """The walk's: a GRU reads the French, and its new states ask."""
+    """The page's: a GRU reads the French, and its new states ask."""
 
     def __init__(self, vocab_size, num_heads):
         super().__init__()
@@ -87,14 +87,14 @@ class HeadsDecoder(WithSource):
 
 
 def build(num_heads: int, sizes: tuple[int, int], seed: int) -> d2l.EncoderDecoder:
-    """Make the walk's translator for vocabularies of two sizes."""
+    """Make the translator for vocabularies of two sizes."""
     torch.manual_seed(seed)
     encoder = d2l.Seq2SeqEncoder(sizes[0], EMBED_SIZE, NUM_HIDDENS, 1, bidirectional=True)
     return d2l.EncoderDecoder(encoder, HeadsDecoder(sizes[1], num_heads))
 
 
 def fit(num_heads: int, pairs: list[Pair], seed: int) -> Translator:
-    """Train it as the walk does: every pair once."""
+    """Train it: every pair once."""
     vocabs = (
         Vocabulary(pair.source for pair in pairs),
         Vocabulary(pair.target for pair in pairs),
@@ -249,7 +249,7 @@ def page(options: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread."
-        f" Command: `python benchmarks/heads.py`. Chapter 5's translator, {len(corpus.train):,} "
+        f" Command: `python benchmarks/heads.py`. Chapter 5b's translator, {len(corpus.train):,} "
         f"pairs once, in batches of {BATCH_SIZE}; Adam at {LEARNING_RATE} falling to 0 over the "
         f"last {DECAY_SHARE:.0%} of the steps; seeds {', '.join(map(str, seeds))}. A seed gives "
         "the same first numbers and the same order of the pairs to one head and to four. What "

@@ -1,4 +1,4 @@
-"""The benchmark behind 5.6 and 5.7: its translator is the walk's, and it asks what it says."""
+"""The benchmark behind 5b.3 and 5b.4: its translator is the page's, and it asks what it says."""
 
 import ast
 from dataclasses import replace
@@ -29,21 +29,21 @@ def translator(corpus):
     return heads.Translator(model, *vocabs, d2l.History(), 0.0)
 
 
-def walks_decoder():
-    """HeadsDecoder as the walk writes it."""
-    walk = nbformat.read(ROOT / "chapters" / "05-multi-head/walk.ipynb", as_version=4)
+def pages_decoder():
+    """HeadsDecoder as the page writes it."""
+    page = ROOT / "chapters" / "05b-worth-of-a-head" / "deeper-translator.ipynb"
     names = {"torch": torch, "nn": nn, "d2l": d2l}
-    for cell in walk.cells:
+    for cell in nbformat.read(page, as_version=4).cells:
         if cell.source.startswith(("class WithSource", "class HeadsDecoder")):
             found = [part for part in ast.parse(cell.source).body if isinstance(part, ast.ClassDef)]
-            exec(compile(ast.Module(found, []), "walk", "exec"), names)
+            exec(compile(ast.Module(found, []), "page", "exec"), names)
     return names["HeadsDecoder"]
 
 
 @pytest.mark.parametrize("num_heads", heads.HEADS)
-def test_the_decoder_is_the_walks(num_heads):
+def test_the_decoder_is_the_pages(num_heads):
     says = []
-    for decoder in (walks_decoder(), heads.HeadsDecoder):
+    for decoder in (pages_decoder(), heads.HeadsDecoder):
         torch.manual_seed(3)
         made = decoder(20, num_heads)
         h, last = torch.randn(2, 5, 128), torch.randn(1, 2, 128)
