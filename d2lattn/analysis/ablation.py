@@ -1,4 +1,4 @@
-"""Heads switched off, and what each of them adds to the output (chapter 5).
+"""Heads switched off, and what each of them adds to the output (chapter 5b).
 
 The input of `W_o` is the heads side by side, so a hook there sees each head's share, and can put
 something else in its place. What was compiled takes no notice of hooks that come later, so while

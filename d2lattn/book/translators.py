@@ -136,7 +136,7 @@ def new_translator(name: str, source_size: int, target_size: int) -> EncoderDeco
 
 
 class HeadsDecoder(AttentionDecoder):
-    """Chapter 5's decoder: a GRU reads the French, and its new states ask, all in one call.
+    """Chapter 5b's decoder: a GRU reads the French, and its new states ask, all in one call.
 
     >>> model = new_translator("four-heads", source_size=9, target_size=7)
     >>> scores, _ = model(torch.tensor([[5, 6, 2]]), torch.tensor([[1, 4]]))

@@ -1,4 +1,4 @@
-"""Checks for the exercises of chapter 5, multi-head attention."""
+"""Checks for the exercises of chapters 5 and 5b, multi-head attention and what a head is worth."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ LOSSES = (
     *(3.20, 2.10, 0.90, 0.88, 0.60, 0.58, 0.31, 0.30),
     *(0.62, 0.60, 0.33, 0.31, 0.45, 0.44, 0.06, 0.05),
 )
-"""The table of exercise 5.8: bit h of a place is set where head h is on."""
+"""The table of exercise 5b.4: bit h of a place is set where head h is on."""
 
 
 @check("5.1")
@@ -135,36 +135,6 @@ def check_estimate(answer: Sequence[int]) -> str:
 
 
 @check("5.4")
-def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
-    """How long what arrives is, (H, Q, K), of weights (H, Q, K), values (H, K, d), W_o (O, H d)."""
-    generator = torch.Generator().manual_seed(54)
-    for heads, width, out in ((3, 2, 5), (2, 4, 3)):
-        weights = torch.randn(heads, 4, 6, generator=generator).softmax(dim=-1)
-        values = torch.randn(heads, 6, width, generator=generator)
-        W_o = torch.randn(out, heads * width, generator=generator)
-        blocks = W_o.T.unflatten(0, (heads, width))  # (H, d, O)
-        lengths = (values @ blocks).norm(dim=-1).unsqueeze(1)  # (H, 1, K)
-        wanted = weights * lengths
-        found = call(contributions, weights, values, W_o)
-        inside = weights * values.norm(dim=-1).unsqueeze(1)
-        mistakes = [
-            (
-                inside,
-                "You took the length of the value inside the head. It still has to pass through "
-                "the head's block of W_o.",
-            ),
-            (lengths.expand_as(weights), "That is how long the values arrive; times the weight."),
-            (weights, "These are the weights. How long is the value that they multiply?"),
-            (wanted.square(), "That is the squared length; take the root."),
-            (weights * lengths.square(), "The squared length: take the root before the weight."),
-        ]
-        recognise(found, mistakes)
-        hint = "Head i meets columns i d to (i + 1) d of W_o."
-        same(found, wanted, hint, f"with {heads} heads, your contribution")
-    return "weight times the length of what arrives."
-
-
-@check("5.5")
 def check_repaired(
     repaired: Callable[[Tensor, Tensor, Tensor, int], Tensor],
 ) -> str:
@@ -201,7 +171,7 @@ def check_repaired(
     return "split and join keep positions together, each head has its own scale."
 
 
-@check("5.6")
+@check("5.5")
 def check_one_look(letters: Iterable[str]) -> str:
     """Which questions one head can answer exactly."""
     if not isinstance(letters, str | set | frozenset | list | tuple):
@@ -227,7 +197,7 @@ def _kernel_mean(at: float, xs: Tensor, ys: Tensor, bandwidth: float) -> Tensor:
     return weights @ ys
 
 
-@check("5.7")
+@check("5.6")
 def check_slope(slope: Callable[[float, Tensor, Tensor, float, float], Tensor]) -> str:
     """How steep a kernel regression is at x, from two looks, at x + delta and x − delta."""
     generator = torch.Generator().manual_seed(57)
@@ -253,7 +223,113 @@ def check_slope(slope: Callable[[float, Tensor, Tensor, float, float], Tensor]) 
     return "one head looks to the right, one to the left, and the last matrix subtracts."
 
 
-@check("5.8")
+@check("5.7")
+def check_three_cities(answer: Sequence[float]) -> str:
+    """How many heads v_a − 2 v_b + v_c takes, and what a single one leaves of 6."""
+    parts = several(answer, 2, "Give two numbers: (heads, the error of one head).")
+    heads = number(parts[0], "the number of heads")
+    left = number(parts[1], "the error of one head")
+    if heads == 3:
+        raise Differs("Three heads will do. But a and c are asked for with the same sign.")
+    if heads == 1:
+        raise Differs("There are both signs in it, so one head is too few.")
+    if heads != 2:
+        raise Differs(f"{heads:g} heads? Count the signs.")
+    if 3.7 < left < 4.4:
+        raise Differs("That is what is left if the head looks at a and c. There is a better look.")
+    if 5.6 < left < 6.5:
+        raise Differs("That is what knowing nothing costs: has your head learned anything?")
+    if not 1.9 < left < 2.3:
+        raise Differs(f"One head left {left:.2f}? Train longer, and judge it on more questions.")
+    return "a head for each sign; one head gives up the two cities that count 1 each."
+
+
+@check("5b.1")
+def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
+    """How long what arrives is, (H, Q, K), of weights (H, Q, K), values (H, K, d), W_o (O, H d)."""
+    generator = torch.Generator().manual_seed(54)
+    for heads, width, out in ((3, 2, 5), (2, 4, 3)):
+        weights = torch.randn(heads, 4, 6, generator=generator).softmax(dim=-1)
+        values = torch.randn(heads, 6, width, generator=generator)
+        W_o = torch.randn(out, heads * width, generator=generator)
+        blocks = W_o.T.unflatten(0, (heads, width))  # (H, d, O)
+        lengths = (values @ blocks).norm(dim=-1).unsqueeze(1)  # (H, 1, K)
+        wanted = weights * lengths
+        found = call(contributions, weights, values, W_o)
+        inside = weights * values.norm(dim=-1).unsqueeze(1)
+        mistakes = [
+            (
+                inside,
+                "You took the length of the value inside the head. It still has to pass through "
+                "the head's block of W_o.",
+            ),
+            (lengths.expand_as(weights), "That is how long the values arrive; times the weight."),
+            (weights, "These are the weights. How long is the value that they multiply?"),
+            (wanted.square(), "That is the squared length; take the root."),
+            (weights * lengths.square(), "The squared length: take the root before the weight."),
+        ]
+        recognise(found, mistakes)
+        hint = "Head i meets columns i d to (i + 1) d of W_o."
+        same(found, wanted, hint, f"with {heads} heads, your contribution")
+    return "weight times the length of what arrives."
+
+
+@check("5b.2")
+def check_mean_brought(mean_brought: Callable[[Tensor, Tensor], Tensor]) -> str:
+    """The mean of what each head brings, (H, D), of (B, H, Q, D), over words that are, (B, Q)."""
+    generator = torch.Generator().manual_seed(552)
+    for heads, lens in ((3, (4, 1)), (2, (2, 5, 3))):
+        batch, longest = len(lens), max(lens)
+        brought = torch.randn(batch, heads, longest, 4, generator=generator) + 2
+        valid = torch.arange(longest) < torch.tensor(lens).unsqueeze(1)  # (B, Q)
+        kept = brought * valid[:, None, :, None]
+        wanted = kept.sum(dim=(0, 2)) / valid.sum()
+        found = call(mean_brought, brought, valid)
+        of_each = kept.sum(dim=2) / valid.sum(dim=1)[:, None, None]  # (B, H, D)
+        mistakes = [
+            (
+                brought.mean(dim=(0, 2)),
+                "The padding takes part: it asks as well, and gets answers.",
+            ),
+            (
+                kept.mean(dim=(0, 2)),
+                "The padding counts as 0. Divide by the number of words that there are.",
+            ),
+            (
+                of_each.mean(dim=0),
+                "That is the mean of the sentences' means, in which a word of a short sentence "
+                "counts for more.",
+            ),
+            (wanted.mean(dim=0), "One mean for all heads? Each head has its own."),
+            (kept.sum(dim=(0, 2)), "That is the sum. Over how many words?"),
+        ]
+        recognise(found, mistakes)
+        hint = "Of head h, the mean over all places where valid is true."
+        same(found, wanted, hint, f"with {heads} heads, your mean")
+    return "the mean over words that are there, and nothing else."
+
+
+@check("5b.3")
+def check_tests(letters: str) -> str:
+    """Which measurement answers each of four questions."""
+    if not isinstance(letters, str):
+        raise Differs('Give four letters in the order of the questions, such as "ABCD".')
+    chosen = "".join(letter for letter in letters.upper() if letter.isalnum())
+    if len(chosen) != 4 or not set(chosen) <= set("ABCD"):
+        raise Differs('Give four letters from A to D, such as "ABCD".')
+    reasons = {
+        "D": "What a person would draw is what gold links say.",
+        "A": "Another noun's state, put in its place, changes the word only if it is read.",
+        "C": "How much of a value arrives, its weight and the two matrices decide.",
+        "B": "What would be missed shows when it is missing, with and without the others.",
+    }
+    for place, (given, right) in enumerate(zip(chosen, reasons, strict=True), start=1):
+        if given != right:
+            raise Differs(f"look at question {place} again. {reasons[right]}")
+    return "plausible, read, arriving and needed are four things, each with a test of its own."
+
+
+@check("5b.4")
 def check_audit(answer: Sequence[bool]) -> str:
     """Three statements about the heads whose losses stand in the table."""
     parts = several(answer, 3, "Give three answers, each True or False.")
@@ -278,24 +354,3 @@ def check_audit(answer: Sequence[bool]) -> str:
         if truth(part, f"your answer to statement {place}") is not right:
             raise Differs(f"statement {place}: {reason}")
     return "what a head is worth depends on which others are there."
-
-
-@check("5.9")
-def check_three_cities(answer: Sequence[float]) -> str:
-    """How many heads v_a − 2 v_b + v_c takes, and what a single one leaves of 6."""
-    parts = several(answer, 2, "Give two numbers: (heads, the error of one head).")
-    heads = number(parts[0], "the number of heads")
-    left = number(parts[1], "the error of one head")
-    if heads == 3:
-        raise Differs("Three heads will do. But a and c are asked for with the same sign.")
-    if heads == 1:
-        raise Differs("There are both signs in it, so one head is too few.")
-    if heads != 2:
-        raise Differs(f"{heads:g} heads? Count the signs.")
-    if 3.7 < left < 4.4:
-        raise Differs("That is what is left if the head looks at a and c. There is a better look.")
-    if 5.6 < left < 6.5:
-        raise Differs("That is what knowing nothing costs: has your head learned anything?")
-    if not 1.9 < left < 2.3:
-        raise Differs(f"One head left {left:.2f}? Train longer, and judge it on more questions.")
-    return "a head for each sign; one head gives up the two cities that count 1 each."

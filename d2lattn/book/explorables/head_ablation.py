@@ -1,4 +1,4 @@
-"""Head ablation bench (chapter 5): heads switched off, and what weight and contribution say."""
+"""Head ablation bench (chapter 5b): heads switched off, and what weight and contribution say."""
 
 import math
 from collections.abc import Mapping, Sequence

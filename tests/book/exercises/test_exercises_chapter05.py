@@ -1,4 +1,4 @@
-"""Each check of chapter 5 passes the right answer and knows each foreseen wrong one."""
+"""Each check of chapters 5 and 5b passes the right answer and knows each foreseen wrong one."""
 
 import math
 
@@ -27,6 +27,10 @@ def contributions(weights, values, W_o):
     return weights * (values @ blocks).norm(dim=-1).unsqueeze(1)
 
 
+def mean_brought(brought, valid):
+    return brought.transpose(1, 2)[valid].mean(dim=0)  # (B, Q, H, D) -> (N, H, D)
+
+
 def repaired(queries, keys, values, num_heads):
     q, k, v = (split(x, num_heads) for x in (queries, keys, values))
     weights = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(dim=-1)
@@ -50,6 +54,8 @@ CHECKS = {
     chapter05.check_repaired: (repaired,),
     chapter05.check_one_look: ("ACDE",),
     chapter05.check_slope: (slope,),
+    chapter05.check_mean_brought: (mean_brought,),
+    chapter05.check_tests: ("DACB",),
     chapter05.check_audit: ((False, True, False),),
     chapter05.check_three_cities: ((2, 2.02),),
 }
@@ -181,6 +187,27 @@ HINTS = [
         lambda x, xs, ys, h, d: (look(x + d, xs, ys, h) + look(x - d, xs, ys, h)) / 2,
         "subtract",
     ),
+    (chapter05.check_mean_brought, lambda b, valid: b.mean(dim=(0, 2)), "takes part"),
+    (
+        chapter05.check_mean_brought,
+        lambda b, valid: (b * valid[:, None, :, None]).mean(dim=(0, 2)),
+        "counts as 0",
+    ),
+    (
+        chapter05.check_mean_brought,
+        lambda b, valid: torch.stack(
+            [one[:, ok].mean(dim=1) for one, ok in zip(b, valid, strict=True)]
+        ).mean(dim=0),
+        "short sentence",
+    ),
+    (chapter05.check_mean_brought, lambda *a: mean_brought(*a).mean(dim=0), "all heads"),
+    (chapter05.check_mean_brought, lambda b, v: mean_brought(b, v) * v.sum(), "how many"),
+    (chapter05.check_tests, "ADCB", "question 1"),
+    (chapter05.check_tests, "DBCA", "question 2"),
+    (chapter05.check_tests, "D, A, B, C", "question 3"),
+    (chapter05.check_tests, "DACC", "question 4"),
+    (chapter05.check_tests, "DAC", "four letters"),
+    (chapter05.check_tests, "DACX", "from A to D"),
     (chapter05.check_audit, (True, True, False), "statement 1"),
     (chapter05.check_audit, (False, False, False), "statement 2"),
     (chapter05.check_audit, (False, True, True), "statement 3"),
