@@ -277,7 +277,7 @@ def test_the_bell_is_the_kernel_as_wide_as_the_bandwidth(visit, kernel):
     function = KERNELS[kernel]
     wanted = function((query - torch.tensor(xs, dtype=torch.float64)) / bandwidth)
     # A stroke at each point, from the axis up to the bell: the numerators of the weights.
-    paths = chart.locator("path[stroke-width='3'][stroke*=weight]")
+    paths = chart.locator("path[stroke-width='3'][stroke*=ink]")
     lines = [
         [float(x) for x in re.findall(r"[\d.]+", one.get_attribute("d"))] for one in paths.all()
     ]
