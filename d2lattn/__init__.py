@@ -53,7 +53,14 @@ from d2lattn.kernel_regression import (
 )
 from d2lattn.masks import sequence_mask
 from d2lattn.multihead import MultiHeadAttention, transpose_output, transpose_qkv
-from d2lattn.positional import LearnedPositionalEncoding, PositionalEncoding, sinusoids
+from d2lattn.positional import (
+    LearnedPositionalEncoding,
+    LinearBiases,
+    NoPositionalEncoding,
+    PositionalEncoding,
+    RotaryPositions,
+    sinusoids,
+)
 from d2lattn.scoring import (
     AdditiveAttention,
     DotProductAttention,

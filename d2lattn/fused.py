@@ -1,5 +1,6 @@
 """PyTorch's fused kernel for attention, which as a rule never holds the matrix of weights."""
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -9,9 +10,14 @@ PyTorch allowed and the newest. (Apple's GPU gave NaN before 2.9: pytorch/pytorc
 
 
 def fused_attention(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, dropout: float = 0.0
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor | None = None,
+    dropout: float = 0.0,
+    bias: Tensor | None = None,
 ) -> Tensor:
-    """Give softmax(q k^T / sqrt(d)) v, as `scoring.dot_product_attention` does; it checks nothing.
+    """Give softmax(q k^T / sqrt(d) + bias) v, as `dot_product_attention` does; it checks nothing.
 
     >>> import torch
     >>> values = torch.tensor([[[2.0], [4.0]]])
@@ -20,16 +26,23 @@ def fused_attention(
 
     The mask broadcasts to the scores, and a row may be without a key; `dropout` is the share of
     weights set to zero. On a processor that, and values of another width than the queries, take
-    PyTorch's plain path, which does hold the matrix.
+    PyTorch's plain path, which does hold the matrix. Keys and values may have fewer heads than
+    queries, which then share them; a bias is for queries with heads, (H, Q, K).
     """
     if queries.dim() == 3:
         # The kernel wants an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.
         queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
         mask = None if mask is None else mask.unsqueeze(-3)  # a mask (Q, K) becomes (1, Q, K)
         return fused_attention(queries, keys, values, mask, dropout).squeeze(1)
+    shared = {"enable_gqa": True} if keys.shape[1] < queries.shape[1] else {}
+
+    def kernel(mask: Tensor | None) -> Tensor:
+        if bias is not None:  # the kernel adds a mask of numbers to the scores, and takes one alone
+            mask = bias[None] if mask is None else torch.where(mask, bias, -torch.inf)
+        return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, **shared)
+
     if mask is None or mask.device.type in GIVES_ZEROS:
-        return F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
+        return kernel(mask)
     # Others may give NaN. So these rows look everywhere, and their output is emptied after.
     empty = ~mask.any(dim=-1, keepdim=True)  # (B, H, Q, 1)
-    output = F.scaled_dot_product_attention(queries, keys, values, mask | empty, dropout)
-    return output.masked_fill(empty, 0.0)
+    return kernel(mask | empty).masked_fill(empty, 0.0)

@@ -64,6 +64,28 @@ def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = N
     return everything.tril(num_keys - num_queries)
 
 
+def window_mask(
+    num_queries: int,
+    num_keys: int,
+    window: int,
+    num_first: int = 0,
+    start: int = 0,
+    device: torch.device | None = None,
+) -> Tensor:
+    """Let queries, from place `start` on, see keys less than `window` places off, (Q, K).
+
+    >>> window_mask(3, 5, window=2, num_first=1, start=2)
+    tensor([[ True,  True,  True,  True, False],
+            [ True, False,  True,  True,  True],
+            [ True, False, False,  True,  True]])
+
+    Keys stand at the places 0, 1, …; the first `num_first` of them are seen from everywhere.
+    """
+    i = torch.arange(start, start + num_queries, device=device).unsqueeze(1)  # (Q, 1)
+    j = torch.arange(num_keys, device=device)  # (K,)
+    return ((i - j).abs() < window) | (j < num_first)  # (Q, 1) - (K,) -> (Q, K)
+
+
 def sequence_mask(X: Tensor, valid_len: Tensor, value: float = 0) -> Tensor:
     """Put `value` in place of everything after the valid length of each sequence.
 

@@ -3,11 +3,14 @@
 The heads are an axis of the tensors, so all of them are computed at once. Errors: see `scoring`.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from d2lattn.checks import check_floats, check_shapes, check_sizes, wrong
-from d2lattn.masks import Mask
+from d2lattn.masks import Mask, made, window_mask
+from d2lattn.positional import LinearBiases, RotaryPositions
 from d2lattn.scoring import AdditiveAttention, Attends, DotProductAttention, mask_of
 
 
@@ -82,6 +85,23 @@ class MultiHeadAttention(Attends, nn.Module):
     of width D / H, in place of `DotProductAttention(dropout)` (then its own dropout counts):
     `AdditiveAttention(D / H, D / H, any, dropout)` is one.
 
+    Options of attention by dot products, for a sequence that asks itself:
+
+    - `num_kv_heads`: G, a divisor of H, if several heads share keys and values: `W_k` and `W_v`
+      then give (B, G, K, D / H). With 1 all share one (Shazeer 2019; Ainslie et al. 2023).
+    - `relative`: `RotaryPositions(D / H)` or `LinearBiases(H)`, by which scores hear how far apart
+      query and key are. Keys stand at the places 0, 1, …, and queries from `start` on.
+    - `window`: a query sees keys less than so many places off, and besides the first `num_first` of
+      all (Beltagy et al. 2020; Xiao et al. 2024).
+
+    >>> attention = MultiHeadAttention(4, 4, 4, 4, 2, 0, num_kv_heads=1, window=1, num_first=1)
+    >>> attention.W_k.weight.shape
+    torch.Size([2, 4])
+    >>> X = torch.zeros(1, 3, 4)
+    >>> _ = attention(X, X, X)
+    >>> attention.attention_weights[0, 0].tolist()
+    [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]
+
     Source: Vaswani et al. 2017, section 3.2.2; d2l.ai section 11.5; the notes' section 10.5.
     """
 
@@ -96,22 +116,42 @@ class MultiHeadAttention(Attends, nn.Module):
         bias: bool = False,
         *,
         attention: AdditiveAttention | DotProductAttention | None = None,
+        num_kv_heads: int | None = None,
+        relative: LinearBiases | RotaryPositions | None = None,
+        window: int | None = None,
+        num_first: int = 0,
     ) -> None:
         super().__init__()
         check_sizes(key_size=key_size, query_size=query_size, value_size=value_size)
         _check_heads("num_hiddens", num_hiddens, num_heads)
+        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        _check_heads("num_heads", num_heads, num_kv_heads, "num_kv_heads")
+        _check_relative(relative, num_heads, num_hiddens // num_heads)
+        _check_window(window, num_first)
         self.key_size, self.query_size, self.value_size = key_size, query_size, value_size
-        self.num_heads = num_heads
-        self.attention = DotProductAttention(dropout) if attention is None else attention
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+        self.relative, self.window, self.num_first = relative, window, num_first
+        self.attention: Any = DotProductAttention(dropout) if attention is None else attention
+        by_dot_products = isinstance(self.attention, DotProductAttention)
+        if not by_dot_products and (num_kv_heads != num_heads or relative is not None):
+            needs = "to be a DotProductAttention beside num_kv_heads or relative"
+            raise wrong(TypeError, "attention", attention, needs)
+        shared = num_hiddens // num_heads * num_kv_heads
         self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
-        self.W_k = nn.Linear(key_size, num_hiddens, bias=bias)
-        self.W_v = nn.Linear(value_size, num_hiddens, bias=bias)
+        self.W_k = nn.Linear(key_size, shared, bias=bias)
+        self.W_v = nn.Linear(value_size, shared, bias=bias)
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
 
     def forward(
-        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None = None,
+        *,
+        start: int = 0,
     ) -> Tensor:
-        """Check, project keys and values, and attend."""
+        """Check, project keys and values, and attend; the first query stands at place `start`."""
         check_floats(self.W_q, queries=queries, keys=keys, values=values)
         check_shapes(
             queries=(queries, "B", "Q", self.query_size),
@@ -119,28 +159,82 @@ class MultiHeadAttention(Attends, nn.Module):
             values=(values, "B", "K", self.value_size),
         )
         mask = mask_of(valid_lens, queries, keys, self.num_heads)
-        return self.attend(queries, *self.project(keys, values), mask)
+        return self.attend(queries, *self.project(keys, values), mask, start)
 
-    def project(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Give each head its keys and values, the same for every query: (B, H, K, D / H) each."""
-        k = split_heads(self.W_k(keys), self.num_heads)  # (B, K, D) -> (B, H, K, D / H)
+    def project(self, keys: Tensor, values: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:
+        """Give each head its keys and values, the same for every query: (B, G, K, D / H) each.
+
+        The first key stands at place `start`; rotary positions turn it here, once for all queries.
+        """
+        k = split_heads(self.W_k(keys), self.num_kv_heads)  # (B, K, G D / H) -> (B, G, K, D / H)
+        if isinstance(self.relative, RotaryPositions):
+            k = self.relative.turn(k, start)
         k = self.attention.project_keys(k)  # additive pooling has a width of its own
-        v = split_heads(self.W_v(values), self.num_heads)  # (B, K, D) -> (B, H, K, D / H)
+        v = split_heads(self.W_v(values), self.num_kv_heads)  # (B, K, G D / H) -> (B, G, K, D / H)
         if torch.compiler.is_compiling():  # its cache on disk cannot hold views that a graph gives
             return k.clone(), v.clone()
         return k, v
 
-    def attend(self, queries: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
-        """Ask the keys and values that `project` gave; the weights are (B, H, Q, K)."""
+    def attend(
+        self, queries: Tensor, k: Tensor, v: Tensor, mask: Mask = None, start: int = 0
+    ) -> Tensor:
+        """Ask the keys and values that `project` gave; the weights are (B, H, Q, K).
+
+        The first query stands at place `start`, the first of the keys at place 0.
+        """
         q = split_heads(self.W_q(queries), self.num_heads)  # (B, Q, D) -> (B, H, Q, D / H)
+        relative = self.relative
+        if isinstance(relative, RotaryPositions):
+            q = relative.turn(q, start)
         k, v = k.to(q.dtype), v.to(q.dtype)  # autocast may have been left since
-        heads = self.attention.attend(q, k, v, mask)
+        if (window := self.window) is not None:
+            mask = self._nearby(mask, window, q, k, start)
+        if isinstance(relative, LinearBiases):
+            sizes, dtype = (q.shape[2], k.shape[2], start), q.dtype
+            heads = self.attention.attend(q, k, v, mask, lambda: relative.bias(*sizes).to(dtype))
+        else:
+            heads = self.attention.attend(q, k, v, mask)
         self._keep(self.attention._last())
         return self.W_o(join_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
 
+    def _nearby(self, mask: Mask, window: int, q: Tensor, k: Tensor, start: int) -> Mask:
+        """Say how to make the part of a mask that the window leaves."""
+        sizes, num_first, device = (q.shape[2], k.shape[2]), self.num_first, q.device
+        given = mask.clone() if isinstance(mask, Tensor) else mask  # which its owner may change
 
-def _check_heads(name: str, size: int, num_heads: int) -> None:
+        def make() -> Tensor:
+            near = window_mask(*sizes, window, num_first, start, device)  # (Q, K)
+            seen = made(given)
+            return near if seen is None else near & seen  # (Q, K) and (B, 1, Q, K)
+
+        return make
+
+
+def _check_heads(name: str, size: int, num_heads: int, heads: str = "num_heads") -> None:
     """Raise a ValueError unless the heads get equal shares."""
-    check_sizes(**{name: size, "num_heads": num_heads})
+    check_sizes(**{name: size, heads: num_heads})
     if size % num_heads:
-        raise wrong(ValueError, name, size, f"to be a multiple of num_heads, {num_heads}")
+        raise wrong(ValueError, name, size, f"to be a multiple of {heads}, {num_heads}")
+
+
+def _check_relative(relative: object, num_heads: int, head_dim: int) -> None:
+    """Raise unless positions, if there are any, fit the heads."""
+    if isinstance(relative, RotaryPositions):
+        if (width := relative.P.shape[1]) != head_dim:
+            raise wrong(ValueError, "the head_dim of relative", width, f"to be {head_dim}")
+    elif isinstance(relative, LinearBiases):
+        if (count := len(relative.slopes)) != num_heads:
+            raise wrong(ValueError, "the num_heads of relative", count, f"to be {num_heads}")
+    elif relative is not None:
+        raise wrong(TypeError, "relative", relative, "RotaryPositions or LinearBiases")
+
+
+def _check_window(window: int | None, num_first: int) -> None:
+    """Raise unless a window, if there is one, has a place, and so many first keys can be."""
+    if window is not None:
+        check_sizes(window=window)
+    if not isinstance(num_first, int):
+        raise wrong(TypeError, "num_first", num_first, "an integer")
+    if num_first < 0 or (num_first and window is None):
+        needs = "to be 0 without a window" if window is None else "to be 0 or more"
+        raise wrong(ValueError, "num_first", num_first, needs)

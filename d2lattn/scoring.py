@@ -11,7 +11,7 @@ al. 2017, equation 1; d2l.ai section 11.3; the notes' listings 10.3.1 to 10.3.3.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from threading import local
@@ -217,6 +217,15 @@ def dot_product_attention(
     return weights @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
 
 
+def share_heads(X: Tensor, num_heads: int) -> Tensor:
+    """Give each of H query heads the keys (or values) that its group shares, (B, H, K, D).
+
+    >>> share_heads(torch.tensor([[[[5]], [[7]]]]), num_heads=4).flatten().tolist()
+    [5, 5, 7, 7]
+    """
+    return X.repeat_interleave(num_heads // X.shape[1], dim=1)  # (B, G, K, D) -> (B, H, K, D)
+
+
 class DotProductAttention(Attends, nn.Module):
     """Attention by scaled dot products: a(q, k) = q^T k / sqrt(d), for queries and keys of width d.
 
@@ -252,20 +261,33 @@ class DotProductAttention(Attends, nn.Module):
         """Give the keys as they are: unlike `AdditiveAttention`, a dot product needs no more."""
         return keys
 
-    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Mask = None) -> Tensor:
-        """Average the values by softmax(q^T k / sqrt(d)); a mask (Q, K) will do, it broadcasts."""
+    def attend(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Mask = None,
+        bias: Callable[[], Tensor] | None = None,
+    ) -> Tensor:
+        """Average the values by softmax(q^T k / sqrt(d)); a mask (Q, K) will do, it broadcasts.
+
+        Heads of queries (B, H, Q, D) may share keys and values (B, G, K, D), where G divides H; a
+        bias, given as what makes it, is added to their scores, (H, Q, K).
+        """
         layer = self.dropout  # asked for once: `nn.Module` searches for it
         dropout = layer.p if layer.training else 0.0
-        output = fused_attention(queries, keys, values, made(mask), dropout)
-        self._keep(_DotProductWeights(queries, keys, mask))
+        output = fused_attention(queries, keys, values, made(mask), dropout, made(bias))
+        self._keep(_DotProductWeights(queries, keys, mask, bias))
         return output
 
 
 class _DotProductWeights:
     """Weights that are worked out when they are read, from tensors that nobody has copied."""
 
-    def __init__(self, queries: Tensor, keys: Tensor, mask: Mask) -> None:
-        self.queries, self.keys = queries.detach(), keys.detach()
+    def __init__(
+        self, queries: Tensor, keys: Tensor, mask: Mask, bias: Callable[[], Tensor] | None
+    ) -> None:
+        self.queries, self.keys, self.bias = queries.detach(), keys.detach(), bias
         self.mask = mask if mask is None or callable(mask) else mask.clone()
         self.versions: dict[str, int] = {}
         if torch.compiler.is_compiling():
@@ -283,7 +305,12 @@ class _DotProductWeights:
                 )
         # Like the fused kernel: scores of half-precision inputs are summed in single precision.
         exact = torch.promote_types(self.queries.dtype, torch.float32)
-        scores = dot_product_scores(self.queries.to(exact), self.keys.to(exact))  # (B, Q, K)
+        queries, keys = self.queries.to(exact), self.keys.to(exact)
+        if keys.dim() == 4:
+            keys = share_heads(keys, queries.shape[1])  # (B, G, K, D) -> (B, H, K, D)
+        scores = dot_product_scores(queries, keys)  # (B, Q, K)
+        if (bias := made(self.bias)) is not None:
+            scores = scores + bias  # (B, H, Q, K) + (H, Q, K)
         return softmax_among(scores, made(self.mask)).to(self.queries.dtype)
 
 

@@ -12,11 +12,14 @@ Blocks and stacks have the same options:
 - `norm_first`: norm before each sublayer instead of after, and once at the end; see `AddNorm`.
 - `bias`: whether the projections of attention add one.
 - `cross_attention`: whether a decoder has a source to ask.
+- `num_kv_heads`, `relative`, `window`, `num_first`: see `MultiHeadAttention`. Attention to a source
+  has the first alone: that is another sequence, with places of its own.
 
 Stacks have some more: `vocab_size`, the number of tokens; `num_layers`, of blocks; `max_len`, how
 many positions the sinusoids reach; and `pos_encoding`, a module that takes (B, T, D) and the
 position of the first step, such as `LearnedPositionalEncoding`: it comes in place of sinusoids, has
-a reach and a dropout of its own, and `max_len` says nothing then.
+a reach and a dropout of its own, and `max_len` says nothing then. With `relative` nothing is added
+unless there is a `pos_encoding`.
 
 Wrong types raise TypeError, wrong shapes, tokens and lengths ValueError, and so does a sequence
 longer than positions reach. What stands in padding needs to be finite.
@@ -35,7 +38,12 @@ from torch import Tensor, nn
 from d2lattn.checks import check_floats, check_shapes, check_share, check_sizes, wrong
 from d2lattn.masks import Mask, causal_mask, length_mask, made
 from d2lattn.multihead import MultiHeadAttention
-from d2lattn.positional import PositionalEncoding
+from d2lattn.positional import (
+    LinearBiases,
+    NoPositionalEncoding,
+    PositionalEncoding,
+    RotaryPositions,
+)
 from d2lattn.scoring import Attends, NoWeights, mask_of
 from d2lattn.seq2seq import AttentionDecoder, Encoder, check_state, embed_tokens, token_embedding
 
@@ -119,10 +127,15 @@ class EncoderBlock(nn.Module):
         *,
         norm_first: bool = False,
         bias: bool = False,
+        num_kv_heads: int | None = None,
+        relative: LinearBiases | RotaryPositions | None = None,
+        window: int | None = None,
+        num_first: int = 0,
     ) -> None:
         super().__init__()
         sizes = num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads
-        self.attention = MultiHeadAttention(*sizes, 0, bias)
+        places: Any = {"relative": relative, "window": window, "num_first": num_first}
+        self.attention = MultiHeadAttention(*sizes, 0, bias, num_kv_heads=num_kv_heads, **places)
         self.addnorm1 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens)
         self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
@@ -166,14 +179,21 @@ class TransformerEncoder(Attends, Encoder):
         bias: bool = False,
         max_len: int = 1000,
         pos_encoding: nn.Module | None = None,
+        num_kv_heads: int | None = None,
+        relative: LinearBiases | RotaryPositions | None = None,
+        window: int | None = None,
+        num_first: int = 0,
     ) -> None:
         super().__init__()
         check_sizes(num_hiddens=num_hiddens, num_layers=num_layers)
         self.embedding = token_embedding(vocab_size, num_hiddens, num_hiddens**-0.5)
         self.scale = math.sqrt(num_hiddens)
-        self.pos_encoding = pos_encoding or PositionalEncoding(num_hiddens, dropout, max_len)
+        if pos_encoding is None and relative is None:
+            pos_encoding = PositionalEncoding(num_hiddens, dropout, max_len)
+        self.pos_encoding = pos_encoding or NoPositionalEncoding(dropout)
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
-        options = {"norm_first": norm_first, "bias": bias}
+        options: Any = {"norm_first": norm_first, "bias": bias, "num_kv_heads": num_kv_heads}
+        options |= {"relative": relative, "window": window, "num_first": num_first}
         self.blks: Any = nn.ModuleList(EncoderBlock(*sizes, **options) for _ in range(num_layers))
         self.ln = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
 
@@ -192,8 +212,8 @@ class TransformerEncoder(Attends, Encoder):
 class BlockState(NamedTuple):
     """What a decoder block keeps of its sequences, so that nothing is computed twice."""
 
-    past: tuple[Tensor, Tensor] | None  # of the steps so far, (B, H, T, D / H) each
-    source: tuple[Tensor, Tensor] | None  # of the encoder's outputs, (B, H, S, D / H) each
+    past: tuple[Tensor, Tensor] | None  # of the steps so far, (B, G, T, D / H) each
+    source: tuple[Tensor, Tensor] | None  # of the encoder's outputs, (B, G, S, D / H) each
     source_mask: Tensor | None  # true where the source is no padding, (B, 1, 1, S)
 
 
@@ -220,14 +240,19 @@ class DecoderBlock(nn.Module):
         norm_first: bool = False,
         bias: bool = False,
         cross_attention: bool = True,
+        num_kv_heads: int | None = None,
+        relative: LinearBiases | RotaryPositions | None = None,
+        window: int | None = None,
+        num_first: int = 0,
     ) -> None:
         super().__init__()
         sizes = num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads
-        self.attention1 = MultiHeadAttention(*sizes, 0, bias)
+        places: Any = {"relative": relative, "window": window, "num_first": num_first}
+        self.attention1 = MultiHeadAttention(*sizes, 0, bias, num_kv_heads=num_kv_heads, **places)
         self.addnorm1 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
         self.attention2: Any = None
         if cross_attention:
-            self.attention2 = MultiHeadAttention(*sizes, 0, bias)
+            self.attention2 = MultiHeadAttention(*sizes, 0, bias, num_kv_heads=num_kv_heads)
             self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens)
         self.addnorm3 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
@@ -263,14 +288,15 @@ class DecoderBlock(nn.Module):
             raise wrong(TypeError, "state.source", source, needs)
 
         Z = self.addnorm1.before(X)  # (B, T, D)
-        k, v = self.attention1.project(Z, Z)  # (B, H, T, D / H) each
-        if past is not None:  # (B, H, P, D / H) and (B, H, T, D / H) -> (B, H, P + T, D / H)
+        start = 0 if past is None else past[0].shape[2]  # P, the place of the first new step
+        k, v = self.attention1.project(Z, Z, start)  # (B, G, T, D / H) each
+        if past is not None:  # (B, G, P, D / H) and (B, G, T, D / H) -> (B, G, P + T, D / H)
             k, v = torch.cat((past[0], k), dim=2), torch.cat((past[1], v), dim=2)
         steps, so_far, device = X.shape[1], k.shape[2], X.device
         make = causal_mask  # the one of this pass, whatever is in its place when weights are read
         # A single step is the last one, and may see all.
         mask = (lambda: make(steps, so_far, device)) if steps > 1 else None
-        X = self.addnorm1(X, self.attention1.attend(Z, k, v, mask))
+        X = self.addnorm1(X, self.attention1.attend(Z, k, v, mask, start))
         if source is not None:
             Z = self.addnorm2.before(X)  # (B, T, D)
             X = self.addnorm2(X, self.attention2.attend(Z, *source, source_mask))
@@ -323,14 +349,22 @@ class TransformerDecoder(Attends, AttentionDecoder):
         cross_attention: bool = True,
         max_len: int = 1000,
         pos_encoding: nn.Module | None = None,
+        num_kv_heads: int | None = None,
+        relative: LinearBiases | RotaryPositions | None = None,
+        window: int | None = None,
+        num_first: int = 0,
     ) -> None:
         super().__init__()
         check_sizes(num_hiddens=num_hiddens, num_layers=num_layers)
         self.embedding = token_embedding(vocab_size, num_hiddens, num_hiddens**-0.5)
         self.scale = math.sqrt(num_hiddens)
-        self.pos_encoding = pos_encoding or PositionalEncoding(num_hiddens, dropout, max_len)
+        if pos_encoding is None and relative is None:
+            pos_encoding = PositionalEncoding(num_hiddens, dropout, max_len)
+        self.pos_encoding = pos_encoding or NoPositionalEncoding(dropout)
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
-        options = {"norm_first": norm_first, "bias": bias, "cross_attention": cross_attention}
+        options: Any = {"norm_first": norm_first, "bias": bias, "num_kv_heads": num_kv_heads}
+        options |= {"relative": relative, "window": window, "num_first": num_first}
+        options |= {"cross_attention": cross_attention}
         self.blks: Any = nn.ModuleList(DecoderBlock(*sizes, **options) for _ in range(num_layers))
         self.ln = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
         self.dense = nn.Linear(num_hiddens, vocab_size)

@@ -243,8 +243,9 @@ def test_splitting_and_joining(batch, length, num_heads, head_dim):
 def test_signature_and_parameters():
     arguments = inspect.signature(d2l.MultiHeadAttention).parameters
     notes = ["key_size", "query_size", "value_size", "num_hiddens", "num_heads", "dropout", "bias"]
-    assert list(arguments) == [*notes, "attention"]
-    assert arguments["attention"].kind is inspect.Parameter.KEYWORD_ONLY
+    ours = ["attention", "num_kv_heads", "relative", "window", "num_first"]
+    assert list(arguments) == [*notes, *ours]
+    assert all(arguments[name].kind is inspect.Parameter.KEYWORD_ONLY for name in ours)
     attention = d2l.MultiHeadAttention(3, 4, 5, 8, 2, 0.25)
     assert attention.attention.dropout.p == 0.25
     widths = {"W_q.weight": (8, 4), "W_k.weight": (8, 3), "W_v.weight": (8, 5)}

@@ -25,7 +25,7 @@ from twins import (
 import d2lattn as d2l
 from d2lattn import scoring, transformer
 from d2lattn.corpus import Batch
-from d2lattn.masks import length_mask
+from d2lattn.masks import length_mask, window_mask
 from d2lattn.transformer import BlockState, TransformerState
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -51,8 +51,18 @@ def shake(model):
     return model
 
 
-def build(num_layers=2, num_heads=2, seed=0, dropout=0, **options):
+RELATIVE = {
+    None: lambda num_heads: None,
+    "rotary": lambda num_heads: d2l.RotaryPositions(WIDTH // num_heads),
+    "ALiBi": d2l.LinearBiases,
+}
+
+
+def build(num_layers=2, num_heads=2, seed=0, dropout=0, relative=None, window=None, **options):
     torch.manual_seed(seed)
+    options["relative"] = RELATIVE[relative](num_heads)
+    if window is not None:
+        options["window"], options["num_first"] = window
     sizes = WIDTH, 6, num_heads, num_layers, dropout
     encoder = d2l.TransformerEncoder(SOURCE_VOCAB, *sizes, **options)
     decoder = d2l.TransformerDecoder(TARGET_VOCAB, *sizes, **options)
@@ -286,6 +296,9 @@ models = st.fixed_dictionaries(
         "norm_first": st.booleans(),
         "bias": st.booleans(),
         "seed": st.integers(0, 2**16),
+        "relative": st.sampled_from([None, "rotary", "ALiBi"]),
+        "num_kv_heads": st.sampled_from([None, 1]),
+        "window": st.sampled_from([None, None, (1, 1), (2, 0), (3, 1)]),  # and the first ones
     }
 )
 
@@ -777,12 +790,16 @@ def test_rows_of_weights_sum_to_one_over_what_may_be_seen(options, lens):
     model(sources(batch), tokens(batch, 4), lens)
     hides = hidden(lens, 5)
     some = (lens > 0).float().reshape(-1, 1, 1, 1)
-    for weights, rows in (
-        (model.encoder.attention_weights, 5),
-        (model.decoder.attention_weights, 4),
+    near = some
+    if options["window"] is not None:  # from far into the padding no word may be in sight
+        in_sight = ~hides[:, None] & window_mask(5, 5, *options["window"])  # (B, 5, 5)
+        near = in_sight.any(dim=-1).float()[:, None, None]  # (B, 1, 1, 5)
+    for weights, rows, seen in (
+        (model.encoder.attention_weights, 5, near),
+        (model.decoder.attention_weights, 4, some),
     ):
         assert weights.shape == (batch, layers, heads, rows, 5)
-        close(weights.sum(dim=-1), some.expand(batch, layers, heads, rows))
+        close(weights.sum(dim=-1), seen.expand(batch, layers, heads, rows))
         assert weights.movedim(-1, 1)[hides].count_nonzero() == 0
     own = model.decoder.self_attention_weights
     assert own.shape == (batch, layers, heads, 4, 4)
@@ -1059,6 +1076,7 @@ def test_what_the_notes_say_in_10_7():
 
 STACK = ["vocab_size", "num_hiddens", "ffn_num_hiddens", "num_heads", "num_layers", "dropout"]
 BOTH = {"norm_first": False, "bias": False}
+AFTER = {"num_kv_heads": None, "relative": None, "window": None, "num_first": 0}
 BLOCK = ["num_hiddens", "ffn_num_hiddens", "num_heads", "dropout"]
 
 
@@ -1067,17 +1085,17 @@ BLOCK = ["num_hiddens", "ffn_num_hiddens", "num_heads", "dropout"]
     [
         (d2l.PositionWiseFFN, ["ffn_num_input", "ffn_num_hiddens", "ffn_num_outputs"], {}),
         (d2l.AddNorm, ["normalized_shape", "dropout"], {"norm_first": False}),
-        (d2l.EncoderBlock, BLOCK, {"norm_first": False, "bias": False}),
+        (d2l.EncoderBlock, BLOCK, {**BOTH, **AFTER}),
         (
             d2l.DecoderBlock,
             BLOCK,
-            {"norm_first": False, "bias": False, "cross_attention": True},
+            {**BOTH, "cross_attention": True, **AFTER},
         ),
-        (d2l.TransformerEncoder, STACK, {**BOTH, "max_len": 1000, "pos_encoding": None}),
+        (d2l.TransformerEncoder, STACK, {**BOTH, "max_len": 1000, "pos_encoding": None, **AFTER}),
         (
             d2l.TransformerDecoder,
             STACK,
-            {**BOTH, "cross_attention": True, "max_len": 1000, "pos_encoding": None},
+            {**BOTH, "cross_attention": True, "max_len": 1000, "pos_encoding": None, **AFTER},
         ),
     ],
 )

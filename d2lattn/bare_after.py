@@ -1,0 +1,48 @@
+"""What came after the Transformer, bare: each change in at most ten lines.
+
+A second page beside `bare`, with its axes; besides, G heads of keys and values
+that H heads of queries share. The library has each as an option of attention.
+"""
+
+import torch
+
+from d2lattn.bare import masked_softmax
+
+
+def rotate(X, base=10000):
+    """Turn pair j of what stands at place i by the angle i / base^(2j/D)."""
+    T, D = X.shape[-2:]  # X is (..., T, D), and D is even
+    omega = base ** (-torch.arange(0, D, 2).to(X) / D)  # speeds, (D/2,)
+    angle = torch.arange(T).to(X)[:, None] * omega  # (T, 1) x (D/2,)
+    x, y = X[..., 0::2], X[..., 1::2]  # the pairs, (..., T, D/2) each
+    turned_x = x * angle.cos() - y * angle.sin()
+    turned_y = x * angle.sin() + y * angle.cos()
+    return torch.stack((turned_x, turned_y), dim=-1).flatten(-2)  # (..., T, D)
+
+
+def rotary_scores(queries, keys):
+    """Score with both turned: only how far apart they stand is heard."""
+    q, k = rotate(queries), rotate(keys)
+    return q @ k.mT / k.shape[-1] ** 0.5  # (T, D) x (D, T) -> (T, T)
+
+
+def distance_bias(num_heads, T):
+    """Take a slope times the distance from each score; a slope a head."""
+    slopes = 2.0 ** (-8 * torch.arange(1, num_heads + 1) / num_heads)  # (H,)
+    i = torch.arange(T)
+    return -slopes[:, None, None] * (i[:, None] - i).abs()  # (H, T, T)
+
+
+def window_mask(T, window, num_first=0):
+    """See the last few keys up to yourself, and the first ones of all."""
+    i = torch.arange(T)
+    ago = i[:, None] - i  # (T, 1) - (T,) -> (T, T)
+    return (ago >= 0) & ((ago < window) | (i < num_first))
+
+
+def grouped_attention(queries, keys, values, mask=None):
+    """Let H/G heads of queries share each of the G heads of keys, values."""
+    Q = queries.unflatten(1, (keys.shape[1], -1))  # (B, G, H/G, Q, D)
+    K, V = keys.unsqueeze(2), values.unsqueeze(2)  # (B, G, 1, K, D)
+    weights = masked_softmax(Q @ K.mT / K.shape[-1] ** 0.5, mask)  # (.., Q, K)
+    return (weights @ V).flatten(1, 2)  # (B, G, H/G, Q, D) -> (B, H, Q, D)

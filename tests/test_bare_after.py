@@ -1,0 +1,123 @@
+"""The second page: each mechanism in ten lines, which give what the package gives, to 1e-10."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_bare import agree, close
+
+import d2lattn as d2l
+from d2lattn import bare_after, masks
+from d2lattn.scoring import DotProductAttention
+
+PAGE = Path(bare_after.__file__).read_text("utf-8")
+DRAWN = settings(deadline=None, max_examples=15, derandomize=True)
+SIZES = st.integers(1, 5)
+SEEDS = st.integers(0, 10_000)
+
+
+@pytest.fixture(autouse=True)
+def _exact():
+    torch.manual_seed(0)
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+def test_each_mechanism_is_ten_lines_at_most():
+    definitions = [node for node in ast.parse(PAGE).body if isinstance(node, ast.FunctionDef)]
+    assert len(definitions) == 5
+    for node in definitions:
+        assert node.end_lineno - node.lineno < 10, node.name
+        assert ast.get_docstring(node)
+
+
+def test_it_is_a_page_like_the_first():
+    assert max(map(len, PAGE.splitlines())) <= 79
+    assert PAGE.isascii()
+    tree = ast.parse(PAGE)
+    assert not [n for n in ast.walk(tree) if isinstance(n, ast.Raise | ast.Assert | ast.Try)]
+    imports = [ast.unparse(n) for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+    assert imports == ["import torch", "from d2lattn.bare import masked_softmax"]
+
+
+@DRAWN
+@given(SIZES, SIZES, st.integers(1, 4), st.sampled_from([10000, 100, 7.5]), SEEDS)
+def test_rotating(batch, steps, pairs, base, seed):
+    torch.manual_seed(seed)
+    package = d2l.RotaryPositions(2 * pairs, base=base)
+    X = torch.randn(batch, 2, steps, 2 * pairs)
+    agree([X], lambda X: bare_after.rotate(X, base), package.turn)
+
+
+@DRAWN
+@given(SIZES, st.integers(1, 4), SEEDS)
+def test_rotary_scores(steps, pairs, seed):
+    """Those that a head of the package sees, whose matrices leave everything as it is."""
+    torch.manual_seed(seed)
+    width = 2 * pairs
+    rotary = d2l.RotaryPositions(width)
+    package = d2l.MultiHeadAttention(width, width, width, width, 1, 0, relative=rotary)
+    for layer in (package.W_q, package.W_k, package.W_v, package.W_o):
+        torch.nn.init.eye_(layer.weight)
+    agree(
+        [torch.randn(steps, width) for _ in range(3)],
+        lambda q, k, v: bare_after.rotary_scores(q, k).softmax(dim=-1) @ v,
+        lambda q, k, v: package(q[None], k[None], v[None])[0],
+    )
+
+
+@DRAWN
+@given(st.integers(1, 9), SIZES)
+def test_biases_of_distance(num_heads, steps):
+    close(
+        bare_after.distance_bias(num_heads, steps), d2l.LinearBiases(num_heads).bias(steps, steps)
+    )
+
+
+@DRAWN
+@given(st.integers(1, 9), SIZES, st.integers(0, 3))
+def test_windows(steps, window, num_first):
+    nearby = masks.window_mask(steps, steps, window, num_first)
+    seen = nearby & masks.causal_mask(steps, steps)
+    assert torch.equal(bare_after.window_mask(steps, window, num_first), seen)
+
+
+@DRAWN
+@given(SIZES, SIZES, SIZES, st.integers(1, 3), st.integers(1, 3), st.booleans(), SEEDS)
+def test_grouped_attention(batch, num_queries, num_keys, groups, sharing, padded, seed):
+    torch.manual_seed(seed)
+    heads = groups * sharing
+    q = torch.randn(batch, heads, num_queries, 4)
+    k, v = torch.randn(2, batch, groups, num_keys, 4).unbind()
+    mask = None
+    if padded:
+        lens = torch.randint(1, num_keys + 1, (batch, 1, 1))
+        mask = torch.arange(num_keys) < lens.unsqueeze(-1)  # (B, 1, 1, K)
+    package = DotProductAttention(0)
+    agree(
+        [q, k, v],
+        lambda q, k, v: bare_after.grouped_attention(
+            q, k, v, None if mask is None else mask.unsqueeze(1)
+        ),
+        lambda q, k, v: package.attend(q, k, v, mask),
+    )
+
+
+def test_by_hand():
+    quarter = torch.tensor([[1.0, 0], [1.0, 0]])
+    close(bare_after.rotate(quarter)[1], torch.tensor([0.5403023058681398, 0.8414709848078965]))
+    assert bare_after.distance_bias(2, 2).tolist() == [
+        [[0, -0.0625], [-0.0625, 0]],
+        [[0, -0.00390625], [-0.00390625, 0]],
+    ]
+    assert bare_after.window_mask(4, 2, 1).int().tolist() == [
+        [1, 0, 0, 0],
+        [1, 1, 0, 0],
+        [1, 1, 1, 0],
+        [1, 0, 1, 1],
+    ]
