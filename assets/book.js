@@ -1,6 +1,11 @@
 // What a page does beyond being read. Without this script all of it can still be read.
-const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
+/** @param {string} selector */
+const all = (selector) => [
+  .../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(selector)),
+];
+
+/** @param {string} tag @param {object} properties @param {(Node | string)[]} children */
 function make(tag, properties = {}, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
   element.append(...children);
@@ -8,7 +13,7 @@ function make(tag, properties = {}, ...children) {
 }
 
 // Light or dark: the choice is kept for all pages, where the browser keeps anything
-document.querySelector(".tool.theme").addEventListener("click", () => {
+document.querySelector(".tool.theme")?.addEventListener("click", () => {
   const root = document.documentElement;
   root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
   try {
@@ -17,14 +22,18 @@ document.querySelector(".tool.theme").addEventListener("click", () => {
 });
 
 // The drawer closes when it has led somewhere on this page
-const contents = document.querySelector("#contents");
+const contents = document.getElementById("contents");
 contents?.addEventListener("click", (event) => {
-  if (event.target.closest("a") && contents.matches(":popover-open")) contents.hidePopover();
+  const link = event.target instanceof Element && event.target.closest("a");
+  if (link && contents.matches(":popover-open")) contents.hidePopover();
 });
 
 // A prediction takes a guess, and shows it again beside the answer. It is kept in the page only.
-for (const details of all("details.predict")) {
-  const guess = make("input", { type: "text", placeholder: "My guess", autocomplete: "off" });
+for (const element of all("details.predict")) {
+  const details = /** @type {HTMLDetailsElement} */ (element);
+  const guess = /** @type {HTMLInputElement} */ (
+    make("input", { type: "text", placeholder: "My guess", autocomplete: "off" })
+  );
   guess.setAttribute("aria-label", "My guess");
   const form = make("form", { className: "guess" }, guess, make("button", { textContent: "See" }));
   form.addEventListener("submit", (event) => {
@@ -39,16 +48,16 @@ for (const details of all("details.predict")) {
     if (guess.value.trim()) {
       const said = make("p", { className: "said" }, "You said ");
       said.append(make("b", { textContent: guess.value.trim() }));
-      details.querySelector(".answer").prepend(said);
+      details.querySelector(".answer")?.prepend(said);
     }
-    if (hadFocus) details.querySelector("summary").focus();
+    if (hadFocus) details.querySelector("summary")?.focus();
   });
   details.after(form);
 }
 
 // Code can be copied, and what is wider than its box can be scrolled by keys
 for (const code of all(".cell_input .highlight, div.highlight-bash .highlight")) {
-  const text = code.querySelector("pre").textContent.trimEnd();
+  const text = code.querySelector("pre")?.textContent.trimEnd() ?? "";
   const copy = make("button", { className: "copy", type: "button", textContent: "Copy" });
   copy.addEventListener("click", async () => {
     try {
@@ -65,14 +74,16 @@ for (const code of all(".cell_input .highlight, div.highlight-bash .highlight"))
 }
 const wide = new ResizeObserver((boxes) => {
   for (const { target } of boxes)
-    if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
+    if (target.scrollWidth > target.clientWidth + 1) target.setAttribute("tabindex", "0");
     else target.removeAttribute("tabindex");
 });
 for (const box of all(".scrolls, .highlight pre, .cell_output .output, div.math, div.math > math"))
   wide.observe(box);
 
 // The contents say which section is being read
-const places = new Map(all(".on-page a").map((link) => [link.hash.slice(1), link]));
+const places = new Map(
+  all(".on-page a").map((link) => [/** @type {HTMLAnchorElement} */ (link).hash.slice(1), link]),
+);
 if (places.size) {
   const seen = new Set();
   const watch = new IntersectionObserver(
@@ -84,13 +95,16 @@ if (places.size) {
     },
     { rootMargin: "-80px 0px -40% 0px" },
   );
-  for (const id of places.keys()) watch.observe(document.getElementById(id));
+  for (const id of places.keys()) {
+    const section = document.getElementById(id);
+    if (section) watch.observe(section);
+  }
 }
 
 // Ctrl-K opens the search, as in other books
 addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key === "k") {
     event.preventDefault();
-    location.assign(document.querySelector('.tools a[aria-label="Search"]').href);
+    all('.tools a[aria-label="Search"]')[0].click();
   }
 });

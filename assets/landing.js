@@ -1,28 +1,41 @@
 // The landing page's figure: a query that can be moved, three keys, and the answer that moves along.
 // It stands in the page as it is at the start; this script makes it move.
-const figure = document.querySelector(".one-look");
-const svg = figure.querySelector("svg");
-const handle = svg.querySelector(".handle");
-const sharp = figure.querySelector("input");
-const told = figure.querySelector("[role=status]");
+/** @typedef {[number, number]} Place */
+
+/** @param {string} selector What images/one-look.html has, and a test opens */
+const find = (selector) =>
+  /** @type {HTMLElement} */ (document.querySelector(`.one-look ${selector}`));
+
+const svg = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (find("svg")));
+const handle = find(".handle");
+const sharp = /** @type {HTMLInputElement} */ (find("input"));
+const told = find("[role=status]");
+
+/** @type {{at: Place, value: number}[]} */
 
 const KEYS = [
   { at: [262, 82], value: 40 },
   { at: [328, 222], value: 20 },
   { at: [250, 352], value: 10 },
 ];
+/** @type {Place} */
 const START = [110.61, 290.03]; // where squared distances differ by the scores 3, 1 and 0
 const UNIT = 119.62; // a length whose square is a score of 1
 const THICK = 22; // of a line with all the weight
 const VALUES = 440;
 const ANSWER = 582;
-const height = (value) => 392 - value * 7.6;
+const height = (/** @type {number} */ value) => 392 - value * 7.6;
+/** @param {Place} from @param {Place} to */
 const curve = ([a, b], [c, d]) => `M${a} ${b}C${(a + c) / 2} ${b} ${(a + c) / 2} ${d} ${c} ${d}`;
-const round = (number) => Math.round(number * 100) / 100;
+const round = (/** @type {number} */ number) => Math.round(number * 100) / 100;
 
+/** @type {Place} */
 let query = START;
 
-/** Weights of the keys for a query that stands here, and their answer. */
+/**
+ * Weights of the keys for a query that stands here, and their answer.
+ * @param {Place} place @param {number} sharpness
+ */
 function look([x, y], sharpness) {
   const scores = KEYS.map(
     ({ at: [a, b] }) => (-sharpness * ((a - x) ** 2 + (b - y) ** 2)) / UNIT ** 2,
@@ -34,6 +47,7 @@ function look([x, y], sharpness) {
   return { weights, answer: weights.reduce((total, w, i) => total + w * KEYS[i].value, 0) };
 }
 
+/** @param {number} answer */
 function say(answer) {
   if (Math.abs(answer - 25) < 0.5)
     return ["25, near enough.", "No value is 25: you mixed. Now try 45."];
@@ -46,20 +60,20 @@ function draw() {
   const { weights, answer } = look(query, Math.exp(Number(sharp.value)));
   weights.forEach((weight, i) => {
     const { at, value } = KEYS[i];
-    const [first, second, third] = svg.querySelectorAll(`.key-${i} .strand`);
+    const lines = [...svg.querySelectorAll(`.key-${i} .strand`)];
+    const [first, second, third] = lines;
     const [x, y] = query.map(round);
     const [a, b] = at;
     const bend = `${round(0.6 * x + 0.4 * a)} ${round(0.6 * y + 0.4 * b)} ${a - 55} ${b}`;
     first.setAttribute("d", `M${x} ${y}C${bend} ${a} ${b}`);
     second.setAttribute("d", curve(at, [VALUES, height(value)]));
     third.setAttribute("d", curve([VALUES, height(value)], [ANSWER, round(height(answer))]));
-    for (const line of [first, second, third])
-      line.setAttribute("stroke-width", round(Math.max(0.7, weight * THICK)));
-    svg.querySelector(`.share-${i}`).textContent = weight.toFixed(2);
+    const width = round(Math.max(0.7, weight * THICK));
+    for (const line of lines) line.setAttribute("stroke-width", String(width));
+    find(`.share-${i}`).textContent = weight.toFixed(2);
   });
-  const box = svg.querySelector(".answer");
-  box.setAttribute("transform", `translate(${ANSWER} ${round(height(answer))})`);
-  box.querySelector("text").textContent = answer.toFixed(1);
+  find(".answer").setAttribute("transform", `translate(${ANSWER} ${round(height(answer))})`);
+  find(".answer text").textContent = answer.toFixed(1);
   handle.setAttribute("transform", `translate(${query.map(round).join(" ")})`);
   handle.setAttribute("aria-valuenow", answer.toFixed(1));
   handle.setAttribute(
@@ -71,12 +85,14 @@ function draw() {
   return answer;
 }
 
+/** @param {number} answer */
 function tell(answer) {
   const [strong, more] = say(answer);
   const bold = Object.assign(document.createElement("b"), { textContent: strong });
   told.replaceChildren(bold, ` ${more}`);
 }
 
+/** @param {number} x @param {number} y */
 function move(x, y) {
   query = [Math.min(205, Math.max(20, x)), Math.min(400, Math.max(40, y))];
   tell(draw());
@@ -89,9 +105,10 @@ handle.addEventListener("pointerdown", (event) => {
 handle.addEventListener("pointermove", (event) => {
   if (!handle.hasPointerCapture(event.pointerId)) return;
   const point = new DOMPoint(event.clientX, event.clientY);
-  const { x, y } = point.matrixTransform(svg.getScreenCTM().inverse());
+  const { x, y } = point.matrixTransform(svg.getScreenCTM()?.inverse());
   move(x, y);
 });
+/** @type {Record<string, Place>} */
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 handle.addEventListener("keydown", (event) => {
   const step = STEPS[event.key];
@@ -105,5 +122,5 @@ handle.setAttribute("tabindex", "0");
 handle.setAttribute("role", "slider");
 handle.setAttribute("aria-valuemin", "10");
 handle.setAttribute("aria-valuemax", "40");
-figure.querySelector(".play").hidden = false;
+find(".play").hidden = false;
 draw();

@@ -128,7 +128,7 @@ function render({ model, el }) {
     onresize: () => live?.redraw(),
   });
   const dots = pool(line.data, "circle", {
-    fill: "var(--d2lx-blue)",
+    fill: "var(--d2lx-green)",
     stroke: "var(--d2lx-line)",
   });
   const arrow = pool(line.data, "path", { stroke: "var(--d2lx-ink)", "stroke-width": 3 });

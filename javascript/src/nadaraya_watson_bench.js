@@ -223,8 +223,8 @@ function render({ model, el }) {
     xLabel: "key",
     onresize,
   });
-  const left = pool(pairs.data, "path", { stroke: "var(--d2lx-orange)" });
-  const right = pool(pairs.data, "path", { stroke: "var(--d2lx-blue)" });
+  const left = pool(pairs.data, "path", { stroke: "var(--d2lx-ink)" });
+  const right = pool(pairs.data, "path", { stroke: "var(--d2lx-line)" });
   const gap = readout("Largest difference of weights", "gap", 6);
 
   const predicted = (state) =>
@@ -247,7 +247,7 @@ function render({ model, el }) {
   );
   const words = formulaLine();
   const key = noteLine(
-    "Orange: keys, and the Gaussian of their distance. Blue: the query, and softmax(q·k/h²).",
+    "The thick ray is the query, the others are keys. Of two bars the left is the Gaussian of their distance, the right softmax(q·k/h²).",
   );
   const regression = [h("div", {}, chart.el, numbers), h("div", {}, hint, results)];
   const norms = [h("div", {}, plane.el, readoutRow(gap.el)), h("div", {}, key, pairs.el, words)];

@@ -169,7 +169,7 @@ function render({ model, el }) {
           width: wide * 0.7,
           y: masked ? bars.Y(0) + 4 : bars.Y(weights[i]),
           height: masked ? 2 : bars.Y(0) - bars.Y(weights[i]),
-          fill: `var(--d2lx-${masked ? "muted" : "weight"})`,
+          fill: `var(--d2lx-${masked ? "muted" : "ink"})`,
           "data-value": masked ? "masked" : weights[i],
         });
       });
@@ -236,10 +236,10 @@ function render({ model, el }) {
     onresize,
     pad: 52,
   });
-  const shares = s("path", { fill: "var(--d2lx-blue)" });
+  const shares = s("path", { fill: "var(--d2lx-line)" });
   const theory = s("path", {
     fill: "none",
-    stroke: "var(--d2lx-orange)",
+    stroke: "var(--d2lx-ink)",
     "stroke-width": 2.5,
     "stroke-dasharray": "6 3",
   });

@@ -73,9 +73,32 @@ def test_figures_to_play_with_have_this_palette():
     assert colours == [palette()[name][0] for name in ("paper", "ink")]
 
 
-def test_other_style_sheets_of_figures_name_no_colour():
-    for sheet in set((ROOT / "javascript" / "src").rglob("*.css")) - {KIT / "life.css"}:
-        assert not COLOUR.findall(sheet.read_text("utf8")), sheet.name
+def test_other_sources_of_figures_name_no_colour():
+    sources = ROOT / "javascript" / "src"
+    for source in {*sources.rglob("*.css"), *sources.rglob("*.js")} - {KIT / "life.css"}:
+        found = COLOUR.findall(source.read_text("utf8"))
+        assert not found, source.name
+
+
+def test_no_figure_asks_for_a_colour_that_there_is_not():
+    declared = set(re.findall(r"(--d2lx-[\w-]+):", (KIT / "life.css").read_text("utf8")))
+    assert {f"--d2lx-{name}" for name in KIT_NAMES} <= declared
+    sources = ROOT / "javascript" / "src"
+    for source in {*sources.rglob("*.css"), *sources.rglob("*.js")}:
+        text = source.read_text("utf8")
+        names = set(re.findall(r"var\((--d2lx-[\w-]+)\)", text))
+        for chosen in re.findall(r"var\(--d2lx-\$\{([^}]*)\}\)", text):
+            names |= {f"--d2lx-{name}" for name in re.findall(r'"(\w+)"', chosen)}
+        own = set(re.findall(r"(--d2lx-[\w-]+)['\"]?[:,]", text))
+        assert names <= declared | own, (source.name, names - declared - own)
+
+
+def test_words_of_figures_name_no_colour():
+    named = re.compile(r"\b(blue|orange|green|red|gr[ae]y|black|white|pale|dark\w*)\b", re.I)
+    for source in (ROOT / "javascript" / "src").rglob("*.js"):
+        code = re.sub(r"//.*|/\*[^*]*\*/", "", source.read_text("utf8"))
+        for text in re.findall(r'"([^"\n]* [^"\n]*)"', code):  # a sentence has a blank
+            assert not named.search(text.replace("var(--d2lx-", "")), (source.name, text)
 
 
 def test_drawings_have_this_palette():

@@ -83,7 +83,7 @@ class Forge(Explorable):
     translations and changes. Then no case shows one of them in place of the other.
 
     In the view "forge" the picture is altered (another encoder, rows that carry the neighbour's
-    label, weights left white, a colour scale that ends early, a picked sentence) while translation
+    label, weights left out, a scale that ends early, a picked sentence) while translation
     and BLEU stay. The view "audit" shows nine such pictures blind, with evidence that is opened one
     piece at a time; once the reader has answered, a verdict follows by the rule on the page.
 
@@ -95,7 +95,7 @@ class Forge(Explorable):
         view: "forge" or "audit".
         sentence, drawn, shift, threshold, darkest, gold: the forgery. drawn is the number of the
             translator; shift is −1, 0 or 1, as in `d2l.shift_links`; cells with less than the
-            threshold are white (a multiple of 0.05); darkest is the weight at which the colour
+            threshold are empty (a multiple of 0.05); darkest is the weight at which the ink
             is full; gold outlines the gold links.
         case, answers, opened: the audit; the case that is shown, the reader's verdicts, and what
             has been opened in each case.

@@ -8,6 +8,7 @@ import {
   fixed,
   formulaLine,
   h,
+  inkRgb,
   noteLine,
   onWidth,
   pool,
@@ -150,7 +151,7 @@ export function wavesView(model, redraw) {
     more: [
       formula,
       noteLine(
-        "Map: blue 1, pale 0, orange −1. Hands: blue, long at i; orange, short at i+δ; below: places a turn takes. Curve: blue from i, orange from 0.",
+        "Map: full ink 1, none −1. Hands: long at i, short at i+δ; below: places a turn takes. Curve: from i, and dashed on it from 0.",
       ),
     ],
   });
@@ -162,9 +163,8 @@ export function wavesView(model, redraw) {
     context.clearRect(0, 0, PLACES, WIDTH);
     for (let i = 0; i < PLACES; i++)
       encoding(i, WIDTH).forEach((x, k) => {
-        const shown = on[k >> 1];
-        context.fillStyle = !shown ? "#ccc" : x < 0 ? "#a35a00" : "#1b55a8";
-        context.globalAlpha = shown ? Math.abs(x) : 1;
+        if (!on[k >> 1]) return;
+        context.fillStyle = `rgb(${inkRgb((1 + x) / 2)})`;
         context.fillRect(i, k, 1, 1);
       });
   }
@@ -175,7 +175,7 @@ export function wavesView(model, redraw) {
     offset.set(by);
     const wide = map.X(1) - LEFT;
     const left = LEFT - wide / 2;
-    canvas.style.cssText = `background:#fffdf8;height:${TALL}px;image-rendering:pixelated;left:${left}px;top:${TOP}px;width:${PLACES * wide}px`;
+    canvas.style.cssText = `height:${TALL}px;image-rendering:pixelated;left:${left}px;top:${TOP}px;width:${PLACES * wide}px`;
     paint(on);
     marks.forEach(({ column, label }, k) => {
       const x = left + (i + k * by) * wide;

@@ -204,19 +204,18 @@ def test_waves_show_pytorchs_numbers(visit, position, offset, frequencies):
     tips = torch.tensor(drawn).double().view(8, 2, 2) * torch.tensor([1, -1])
     hands = torch.stack([16 * P[position].view(8, 2), 12 * P[position + offset].view(8, 2)], 1)
     torch.testing.assert_close(tips, hands, rtol=0, atol=0.006)
-    # The map as painted: blue above 0, orange below, pale at 0, grey where a hand is off.
+    # The map as painted: from no ink at -1 to all of it at 1, and nothing where a hand is off.
     pixels = page.locator("canvas").evaluate(
         "e => [...e.getContext('2d').getImageData(0, 0, 81, 16).data]"
     )
     colours = torch.tensor(pixels).view(16, 81, 4).transpose(0, 1)
-    ends = torch.tensor([[163, 90, 0], [27, 85, 168]])
-    strong = (P.abs() > 0.2) & on
-    assert ((colours[strong][:, :3] - ends[(P[strong] > 0).long()]).abs() <= 4).all()
+    paper, ink = torch.tensor([[255, 253, 248], [33, 30, 26]])
+    wanted = paper + (1 + P[..., None]) / 2 * (ink - paper)
+    seen = on.expand(81, 16)
     torch.testing.assert_close(
-        colours[..., 3][on.expand(81, 16)].double(), 255 * P.abs()[on.expand(81, 16)],
-        rtol=0, atol=1.01,
-    )  # fmt: skip
-    assert (colours[(~on).expand(81, 16)] == torch.tensor([204, 204, 204, 255])).all()
+        colours[..., :3][seen].double(), wanted[seen].double(), rtol=0, atol=1
+    )
+    assert (colours[..., 3] == 255 * seen).all()
 
 
 @pytest.mark.browser

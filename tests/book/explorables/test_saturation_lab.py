@@ -156,7 +156,7 @@ def test_histogram_counts_the_pairs(visit):
     queries, keys = tensors(lab.pairs())
     wanted = torch.histc((queries * keys).sum(-1), bins=33, min=-64, max=64) / 256
     path = page.locator(
-        ".d2lx-plot path[fill='var(--d2lx-blue)']:not([stroke])"
+        ".d2lx-plot path[fill='var(--d2lx-line)']:not([stroke])"
     ).first.get_attribute("d")
     bars = re.findall(r"M[\d.]+ ([\d.]+)V([\d.]+)", path)
     heights = torch.tensor([float(foot) - float(head) for foot, head in bars])
