@@ -1,4 +1,5 @@
-# make book | test | check | lab | notebooks | serve. README.md has the same commands without make.
+# make book | test | check | lab | notebooks | serve | zip | slides | figures. README.md has the same
+# commands without make.
 
 PYTHON ?= python3
 PORT ?= 8000
@@ -18,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4
 # What Python compiled is kept, even where the environment says no: each run would do it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book test check fast lab notebooks serve lint types javascript unit nbval browser weekly clean
+.PHONY: book test check fast lab notebooks serve zip slides figures lint types javascript unit nbval browser weekly clean
 
 # After a failure it forgets what it read: of a page that it knows already it would not warn again.
 book: .venv/installed
@@ -75,6 +76,18 @@ notebooks: .venv/installed
 
 serve: book
 	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+
+# To hand out, below _build: the book in one file; slides for teach.md's sessions; the walks' figures
+zip: book
+	$(BIN)/python scripts/make_zip.py
+
+slides: .venv/installed
+	@command -v npm >/dev/null || { echo "slides need Node, for reveal.js"; exit 1; }
+	@cd javascript && { test -e node_modules/reveal.js || npm ci --silent; }
+	$(BIN)/python scripts/make_slides.py
+
+figures: .venv/installed
+	$(BIN)/python scripts/make_figures.py
 
 clean:
 	rm -rf .venv _build

@@ -317,7 +317,9 @@ def between(before: str, after: str) -> tuple[Callable, Callable]:
 
 def visit_ask(page: HTML5Translator, node: ask) -> None:
     """Open a question; it closes after its answer."""
-    page.body.append(f'<div class="asking"><details class="ask {node["kind"]}">\n')
+    # Where a label stands before it, the question is where its links lead
+    place = page.starttag({"ids": node["ids"]}, "div", "", CLASS="asking")
+    page.body.append(f'{place}<details class="ask {node["kind"]}">\n')
 
 
 def visit_ask_title(page: HTML5Translator, node: ask_title) -> None:

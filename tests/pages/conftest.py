@@ -184,3 +184,19 @@ def visit(chromium, addresses, windows):
     yield open_page
     for kind in list(visits):
         leave(kind)
+
+
+@pytest.fixture
+def visit_folder(chromium):
+    """Open a page of another folder than the book's own."""
+    windows = []
+
+    def open_page(folder: Path, name: str) -> Visit:
+        windows.append(chromium.new_page())
+        seen = Visit(windows[-1], f"{folder.as_uri()}/")
+        seen.open(name)
+        return seen
+
+    yield open_page
+    for page in windows:
+        page.close()

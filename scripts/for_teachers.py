@@ -1,0 +1,157 @@
+"""Sphinx extension: what the teachers' pages draw from `teaching/`.
+
+Directives: `quiz` folds the questions of one walk, `sessions` is the table of a plan, `session` one
+row of it at length. The quizzes are written beside the pages as files, too.
+"""
+
+import html
+from pathlib import Path
+from typing import Any
+
+import honest_time
+import nbformat
+import quizzes
+import yaml
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from docutils.statemachine import StringList
+from pages import ask, ask_title
+
+TEACHING = quizzes.FOLDER.parent
+SESSIONS = TEACHING / "sessions.yaml"
+FILES = "teaching"
+"""The folder of the built book that holds what is downloaded."""
+
+
+def read_plans(path: Path = SESSIONS) -> dict[str, list[dict[str, Any]]]:
+    """Read the plans: `seven` sessions, and `three`."""
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def minutes(walk: str) -> int:
+    """How long a walk takes, as its header says."""
+    path = TEACHING.parent / "chapters" / walk / "walk.ipynb"
+    return honest_time.said(nbformat.read(path, as_version=4))
+
+
+class FromData(Directive):
+    """Write Markdown that was made from data."""
+
+    required_arguments = 1
+    data: Path
+
+    def depend(self, path: Path) -> None:
+        """Read the page again where this file has changed."""
+        self.state.document.settings.env.note_dependency(str(path))
+
+    def markdown(self, element: nodes.Element, *lines: str) -> None:
+        """Read lines as Markdown into an element."""
+        self.state.nested_parse(StringList(list(lines), "teaching/"), 0, element)
+
+
+def answered(answer: quizzes.Answer) -> str:
+    """Write an answer as a sentence of its own, and behind it what it means.
+
+    >>> answered(quizzes.Answer("8", "The mean."))
+    '**8.** The mean.'
+    """
+    return f"**{answer.says}{'' if answer.says.endswith('.') else '.'}** {answer.means}"
+
+
+class Quiz(FromData):
+    """Five questions, each with its key folded below it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Fold them, and link the file for Moodle."""
+        path = quizzes.FOLDER / f"{self.arguments[0]}.yaml"
+        self.depend(path)
+        quiz = quizzes.read(path)
+        found: list[nodes.Node] = []
+        for one in quiz.questions:
+            element = ask()
+            title, _ = self.state.inline_text(one.asks, self.lineno)
+            element += ask_title("", "", *title)
+            self.markdown(element, answered(one.right))
+            wrong = [f"- {answered(answer)}" for answer in one.wrong]
+            self.markdown(element, "*Typical wrong answers, and what they mean:*", "", *wrong)
+            found.append(element)
+        return found
+
+
+class QuizFiles(Directive):
+    """Links to the quizzes as files."""
+
+    def run(self) -> list[nodes.Node]:
+        """Link what `write_files` writes."""
+        env = self.state.document.settings.env
+        up = "../" * env.docname.count("/")
+        every = quizzes.read_all()
+        names = ["quizzes.csv", "quizzes.gift", *(f"quiz-{quiz.chapter}.gift" for quiz in every)]
+        said = ["all of it for a spreadsheet (CSV)", "all of it for Moodle (GIFT)"]
+        said += [f"quiz {quiz.chapter}" for quiz in every]
+        links = ", ".join(
+            f'<a href="{up}{FILES}/{name}" download>{html.escape(words)}</a>'
+            for name, words in zip(names, said, strict=True)
+        )
+        return [nodes.raw("", f"<p>To take away: {links}.</p>\n", format="html")]
+
+
+class Sessions(FromData):
+    """The table of one plan."""
+
+    def run(self) -> list[nodes.Node]:
+        """A row a session: its walks with their minutes, and what is done before and after."""
+        self.depend(SESSIONS)
+        rows = [
+            f"| {number} | {one['title']} | {self.walks(one)} | {one['before']} | {one['home']} |"
+            for number, one in enumerate(read_plans()[self.arguments[0]], 1)
+        ]
+        element = nodes.container()
+        head = [
+            "| | Session | Walks (minutes) | Before | At home |",
+            "| --: | --- | --- | --- | --- |",
+        ]
+        self.markdown(element, *head, *rows)
+        return [element]
+
+    def walks(self, session: dict[str, Any]) -> str:
+        """Link the walks of a session."""
+        parts = []
+        for walk in session["walks"]:
+            self.depend(TEACHING.parent / "chapters" / walk / "walk.ipynb")
+            number = walk.partition("-")[0].lstrip("0")
+            parts.append(f"[{number}](../chapters/{walk}/walk.ipynb) ({minutes(walk)})")
+        return ", ".join(parts)
+
+
+class Session(FromData):
+    """One session: what happens in ninety minutes, and what is left out."""
+
+    def run(self) -> list[nodes.Node]:
+        """Write its table."""
+        self.depend(SESSIONS)
+        plan, number = self.arguments[0].split()
+        one = read_plans()[plan][int(number) - 1]
+        element = nodes.container()
+        rows = [f"| {spent} | {what} |" for spent, what in one["in_class"]]
+        self.markdown(element, "| Minutes | In class |", "| --: | --- |", *rows)
+        self.markdown(element, f"**Leave out:** {one['leave_out']}")
+        return [element]
+
+    final_argument_whitespace = True
+
+
+def write_files(app: Any, exception: Exception | None) -> None:
+    """Write the quizzes beside the pages."""
+    if exception is None and app.builder.format == "html":
+        quizzes.write(Path(app.outdir) / FILES)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register all of it."""
+    app.add_directive("quiz", Quiz)
+    app.add_directive("quiz-files", QuizFiles)
+    app.add_directive("sessions", Sessions)
+    app.add_directive("session", Session)
+    app.connect("build-finished", write_files)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,172 @@
+"""Make slides for the sessions of `teaching/sessions.yaml`, of the walks' own parts.
+
+usage: python scripts/make_slides.py [FOLDER]      (_build/slides if none is named)
+
+For each walk: its question, its mechanism drawn, predictions whose answer comes with the next key,
+what was measured, and the answer. reveal.js comes from javascript/node_modules (npm ci there), the
+fonts from assets/; nothing is asked from a network.
+"""
+
+import html
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from for_teachers import read_plans
+from plots import Plot
+from walk_parts import ROOT, Figure, Prediction, Walk, as_html, questions, read_walk
+
+from d2lattn.book.palette import palette
+
+REVEAL = ROOT / "javascript" / "node_modules" / "reveal.js"
+FONTS = "serif.woff2", "serif-italic.woff2", "sans.woff2", "math.woff2", "mono.woff2"
+LOOK = ROOT / "teaching" / "slides.css"
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title} — Attention You Can Run</title>
+<link rel="stylesheet" href="reveal/reset.css">
+<link rel="stylesheet" href="reveal/reveal.css">
+<link rel="stylesheet" href="slides.css">
+</head>
+<body>
+<div class="reveal"><div class="slides">
+{slides}
+</div></div>
+<script src="reveal/reveal.js"></script>
+<script src="reveal/notes.js"></script>
+<script>
+Reveal.initialize({settings});
+</script>
+</body>
+</html>
+"""
+SETTINGS = {
+    "width": 1280,
+    "height": 720,
+    "margin": 0.05,
+    "hash": True,
+    "slideNumber": True,
+    "transition": "none",
+}
+
+
+def slide(inside: str, note: str = "", kind: str = "") -> str:
+    """Write one slide; the note is for the one who speaks."""
+    spoken = f'\n<aside class="notes">{html.escape(note)}</aside>' if note else ""
+    return f'<section class="{kind}">\n{inside}{spoken}\n</section>'
+
+
+def show(figure: Figure, prefix: str) -> str:
+    """Write a figure with its caption."""
+    if figure.drawn:
+        picture = figure.svg
+    else:
+        picture = Plot(figure.svg, prefix).html("wide")
+        words = html.escape(figure.words)
+        picture = f'<div class="plot" role="img" aria-label="{words}">{picture}</div>'
+    caption = f"<b>Figure {figure.number}</b> {html.escape(figure.caption)}"
+    return f'<div class="picture">{picture}</div>\n<p class="caption">{caption}</p>'
+
+
+def where(walk: Walk, section: str) -> str:
+    """Say where in the walk a slide stands."""
+    return f"Walk {walk.number}, {section}" if section else f"Walk {walk.number}, at its beginning"
+
+
+def chosen(walk: Walk, predictions: int, plots: int) -> list[Figure | Prediction]:
+    """Choose parts in the walk's order: a drawing, predictions, and plots that answer one.
+
+    A prediction is answered by the plot that comes before the next prediction. Of those the last
+    ones are taken, since a walk measures at its end.
+    """
+    drawing = next((figure for figure in walk.figures if figure.drawn), None)
+    asked = walk.predictions[-predictions:] if predictions else []
+    answering, waits = [], False
+    for part in walk.parts:
+        if isinstance(part, Prediction):
+            waits = True
+        elif waits and not part.drawn and part.svg:
+            answering.append(part)
+            waits = False
+    rest = [f for f in walk.figures if not f.drawn and f.svg and f not in answering]
+    taken = [*answering, *rest][:plots] if len(answering) < plots else answering[-plots:]
+    return [part for part in walk.parts if part is drawing or part in asked or part in taken]
+
+
+def slides_of(walk: Walk, predictions: int, plots: int) -> Iterator[str]:
+    """Make the slides of one walk."""
+    title = f'<p class="label">Chapter {walk.number}</p>\n<h1>{html.escape(walk.title)}</h1>'
+    asked = html.escape(questions().get(walk.number, ""))
+    yield slide(f'{title}\n<p class="question">{asked}</p>', where(walk, ""), "opens")
+    for count, part in enumerate(chosen(walk, predictions, plots)):
+        note = where(walk, part.section)
+        if isinstance(part, Figure):
+            yield slide(show(part, f"w{walk.number}f{count}-"), note, "shows")
+        else:
+            answer = f'<div class="answer fragment">{as_html(part.answer)}</div>'
+            asks = f'<div class="asks">{as_html(part.asks[:1].upper() + part.asks[1:])}</div>'
+            label = '<p class="label">Predict first</p>'
+            yield slide(f"{label}\n{asks}\n{answer}", f"{note}. Everybody writes it down.", "asks")
+    answer = f'<div class="fragment">{as_html(walk.take_away)}</div>'
+    label = f'<p class="label">The answer to chapter {walk.number}</p>'
+    yield slide(f"{label}\n<p>{asked}</p>\n{answer}", f"{where(walk, 'The answer')}.", "closes")
+
+
+def session(walks: list[Walk]) -> list[str]:
+    """Make about eight slides: all for one walk, or shared by two."""
+    share = (3, 2) if len(walks) == 1 else (1, 1)
+    return [one for walk in walks for one in slides_of(walk, *share)]
+
+
+def look() -> str:
+    """The style sheet, in the book's colours: those of the light page, for projectors."""
+    colours = "".join(f"  --{name}: {light};\n" for name, (light, _) in palette().items())
+    return f":root {{\n{colours}}}\n{LOOK.read_text(encoding='utf-8')}"
+
+
+def write(folder: Path) -> list[Path]:
+    """Write all sessions of both plans, and a page that lists them."""
+    if not (REVEAL / "dist" / "reveal.js").exists():
+        raise SystemExit("reveal.js is missing; install it: cd javascript && npm ci")
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "reveal").mkdir(parents=True)
+    (folder / "fonts").mkdir()
+    for name in ("reset.css", "reveal.css", "reveal.js", "plugin/notes.js"):
+        shutil.copy(REVEAL / "dist" / name, folder / "reveal")
+    shutil.copy(REVEAL / "LICENSE", folder / "reveal")
+    for name in FONTS:
+        shutil.copy(ROOT / "assets" / "fonts" / name, folder / "fonts")
+    (folder / "slides.css").write_text(look(), encoding="utf-8")
+    settings = json.dumps(SETTINGS)[:-1] + ', "plugins": [RevealNotes]}'
+    pages, rows = [], []
+    for plan, sessions in read_plans().items():
+        for number, one in enumerate(sessions, 1):
+            slides = session([read_walk(name) for name in one["walks"]])
+            title = f"{number} of {plan}: {one['title']}"
+            page = PAGE.format(
+                title=html.escape(title), slides="\n".join(slides), settings=settings
+            )
+            path = folder / f"{plan}-{number}.html"
+            path.write_text(page, encoding="utf-8")
+            pages.append(path)
+            rows.append(f'<li><a href="{path.name}">{html.escape(title)}</a></li>')
+    (folder / "index.html").write_text(
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        "<title>Slides — Attention You Can Run</title>\n"
+        '<link rel="stylesheet" href="slides.css">\n</head>\n<body class="list">\n'
+        "<h1>Slides</h1>\n<ul>\n" + "\n".join(rows) + "\n</ul>\n</body>\n</html>\n",
+        encoding="utf-8",
+    )
+    return pages
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "_build" / "slides"
+    print(f"{len(write(target))} sets of slides: {target / 'index.html'}")

@@ -1,0 +1,183 @@
+"""What a walk consists of, for what is made of walks: figures, predictions, answer, take-away."""
+
+import base64
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import nbformat
+from formulas import mathml
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from pybtex.database import parse_file
+
+from d2lattn.book.figures import SVG
+
+ROOT = Path(__file__).resolve().parents[1]
+CHAPTERS = ROOT / "chapters"
+
+_CAPTION = re.compile(r"\*Figure (\w+\.\d+)\.\*? (.*?)(?:\n\n|\Z)", re.DOTALL)
+_PREDICTION = re.compile(r"^(:{3,})\{dropdown\} Predict first: (.*?)\n(.*?)\n\1\s*$", re.M | re.S)
+_TITLE = re.compile(r"^# (\d+\w?)\. (.*)$", re.MULTILINE)
+_SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with its caption: a drawing of ours, or a plot. What has no SVG has a PNG."""
+
+    number: str
+    caption: str
+    words: str
+    section: str
+    svg: str
+    png: bytes | None = None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it is a drawing made by hand."""
+        return self.png is None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a reader is asked before a result, in Markdown, and the answer."""
+
+    asks: str
+    answer: str
+    section: str
+
+
+@dataclass
+class Walk:
+    """A walk, in its order."""
+
+    folder: str
+    number: str
+    title: str
+    parts: list[Figure | Prediction] = field(default_factory=list)
+    answer: str = ""
+    take_away: str = ""
+
+    @property
+    def figures(self) -> list[Figure]:
+        """Its figures that have a number."""
+        return [part for part in self.parts if isinstance(part, Figure)]
+
+    @property
+    def predictions(self) -> list[Prediction]:
+        """Its predictions."""
+        return [part for part in self.parts if isinstance(part, Prediction)]
+
+
+def plain(text: str) -> str:
+    """Take emphasis and roles out of a caption, and join its lines."""
+    return " ".join(re.sub(r"(?<!\\)\*", "", without_roles(text)).split())
+
+
+@cache
+def _authors() -> dict[str, str]:
+    """How each source is named in a sentence."""
+    named = {}
+    for key, entry in parse_file(ROOT / "references.bib").entries.items():
+        last = [" ".join(p.prelast_names + p.last_names) for p in entry.persons.get("author", [])]
+        last = [name.strip("{}") for name in last]
+        who = " and ".join(last) if len(last) < 3 else f"{last[0]} et al."
+        named[key] = f"{who} ({entry.fields.get('year', '')})"
+    return named
+
+
+def without_roles(text: str) -> str:
+    """Turn MyST's roles into words: a link into its text, a source into its authors.
+
+    >>> without_roles("{term}`BLEU` counts {cite:p}`papineni2002bleu`. [See](a.ipynb).")
+    'BLEU counts. See.'
+    """
+    text = re.sub(r"^\([\w-]+\)=\s*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\s*\{cite:p\}`[^`]*`", "", text)
+
+    def named(found: re.Match) -> str:
+        return " and ".join(_authors()[key.strip()] for key in found[1].split(","))
+
+    text = re.sub(r"\{cite:t\}`([^`]*)`", named, text)
+    text = re.sub(r"\{[\w:]+\}`([^`<]*?)\s*<[^`>]*>`", r"\1", text)
+    text = re.sub(r"\{py:\w+\}`~?(?:[\w.]*\.)?(\w+)`", r"`\1`", text)
+    text = re.sub(r"\{[\w:]+\}`([^`]*)`", r"\1", text)
+    return re.sub(r"(?<!!)\[([^]]+)\]\([^)]*\)", r"\1", text)
+
+
+def read_walk(folder: str) -> Walk:
+    """Read one walk by the name of its folder."""
+    notebook = nbformat.read(CHAPTERS / folder / "walk.ipynb", as_version=4)
+    number, title = _TITLE.search(notebook.cells[0].source).groups()
+    walk = Walk(folder, number, title)
+    section = ""
+    before = None
+    for cell in notebook.cells:
+        if cell.cell_type != "markdown":
+            if "remove-cell" not in cell.metadata.get("tags", []):
+                before = cell
+            continue
+        caption = _CAPTION.match(cell.source)
+        if caption and before is not None and (figure := drawn_by(before, caption, section)):
+            walk.parts.append(figure)
+        # In the order of the text, so that each part knows its section
+        marks = [(m.start(), m) for m in _SECTION.finditer(cell.source)]
+        marks += [(m.start(), m) for m in _PREDICTION.finditer(cell.source)]
+        for _, mark in sorted(marks, key=lambda pair: pair[0]):
+            if mark.re is _SECTION:
+                section = plain(mark[1])
+            else:
+                walk.parts.append(Prediction(mark[2].strip(), mark[3].strip(), section))
+        if "## The answer" in cell.source:
+            said = cell.source.split("## The answer", 1)[1]
+            walk.answer, _, rest = said.partition("**To take away**")
+            items = re.findall(r"^(?:\d+\.|-) .*(?:\n(?:\d+\.|- |  |\w).*)*", rest, re.MULTILINE)
+            walk.take_away = items[0] if items else ""
+    return walk
+
+
+def drawn_by(cell: nbformat.NotebookNode, caption: re.Match, section: str) -> Figure | None:
+    """Make a figure of a cell's picture, if it has one that can be taken out."""
+    words = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+    found = caption[1], plain(caption[2])
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        if "image/png" in data:
+            svg = output.metadata.get("image/png", {}).get(SVG, {}).get("wide", "")
+            return Figure(*found, words, section, svg, base64.b64decode(data["image/png"]))
+        if data.get("text/html", "").lstrip().startswith('<svg class="d2l-drawing"'):
+            text = data["text/html"]
+            said = re.search(r'aria-label="([^"]*)"', text)[1]
+            return Figure(*found, html.unescape(said), section, text)
+    return None
+
+
+def walks() -> Iterator[Walk]:
+    """Read all walks, in the order of their folders."""
+    for path in sorted(CHAPTERS.glob("[0-9]*/walk.ipynb")):
+        yield read_walk(path.parent.name)
+
+
+@cache
+def _reader() -> MarkdownIt:
+    def formula(latex: str, options: dict) -> str:
+        return mathml(latex, block=options["display_mode"])
+
+    reader = MarkdownIt("commonmark", {"typographer": False}).enable("table")
+    return reader.use(dollarmath_plugin, allow_labels=True, renderer=formula)
+
+
+def as_html(markdown: str) -> str:
+    """Write a piece of a walk as HTML, with its formulas."""
+    return _reader().render(without_roles(markdown)).strip()
+
+
+@cache
+def questions() -> dict[str, str]:
+    """Read each chapter's question from the landing page."""
+    rows = re.findall(r"^\| (\d+\w?) \| (.*?) \|", (ROOT / "index.md").read_text("utf8"), re.M)
+    return dict(rows)
