@@ -77,8 +77,15 @@ def on_page(app: Any, docname: str) -> str:
     return app.builder.render_partial(below[0])["fragment"]
 
 
+def asked(here: Page | None, docname: str) -> str:
+    """Say what a walk is about: its question, and what settles it."""
+    if here is None or docname != here.docname or not here.question:
+        return ""
+    return f"{here.question} {here.settles}."
+
+
 def describe(doctree: nodes.document | None) -> str:
-    """Say what a page is about: its question, or its first sentence that is not about time."""
+    """Say what a page is about: its first paragraph that is long enough."""
     if doctree is None:
         return ""
     for paragraph in doctree.findall(nodes.paragraph):
@@ -102,7 +109,7 @@ def add_context(app: Any, docname: str, template: str, context: dict, doctree: A
         "next_chapter": course[course.index(here) + 1] if here and here is not course[-1] else None,
         "landing": docname == app.config.root_doc,
         "on_page": on_page(app, docname) if docname in app.env.tocs else "",
-        "description": describe(doctree),
+        "description": asked(here, docname) or describe(doctree),
     }
 
 

@@ -359,3 +359,45 @@ def test_the_repository_is_named_in_one_place():
         ["git", "grep", "-l", slug], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout.split()
     assert set(tracked) <= {"_config.yml"}
+
+
+# --- what comes with a repository -----------------------------------------------------------------
+
+
+def test_the_citation_and_the_changelog_name_the_version_of_the_package():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]["version"]
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))
+    assert {"cff-version", "message", "title", "authors"} <= cited.keys()
+    assert cited["version"] == version
+    assert all("name" in author or "family-names" in author for author in cited["authors"])
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf8"))
+    assert cited["title"] == config["title"]
+    assert [author["name"] for author in cited["authors"]] == [config["author"]]
+    assert f"\n## {version}\n" in (ROOT / "CHANGELOG.md").read_text("utf8")
+
+
+def test_a_licence_is_named_everywhere_or_nowhere():
+    """It is the owners' to choose; the README says what is missing until then."""
+    chosen = any(ROOT.glob("LICEN[CS]E*"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))
+    assert ("license" in project) == ("license" in cited) == chosen
+    readme = (ROOT / "README.md").read_text("utf8")
+    assert ("**None has been chosen yet.**" in readme) != chosen
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")) if p.stem != "config"],
+    ids=lambda path: path.stem,
+)
+def test_a_form_for_an_issue_asks_what_can_be_answered(path):
+    form = yaml.safe_load(path.read_text("utf8"))
+    assert form.keys() >= {"name", "description", "body"}
+    names = [part["id"] for part in form["body"]]
+    assert len(set(names)) == len(names)
+    for part in form["body"]:
+        assert part["type"] in {"input", "textarea", "dropdown"}
+        assert part["attributes"]["label"]
+        assert bool(part["attributes"].get("options")) == (part["type"] == "dropdown")
+    assert any(part.get("validations", {}).get("required") for part in form["body"])
