@@ -9,7 +9,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 TORCH_RELEASE ?= $(shell sed -n 's/^\(torch[<>=][^ ]*\).*/\1/p' requirements.txt)
 # What JupyterLab shows first: the questions, as links
 START := /lab/tree/start.ipynb
-NOTEBOOKS := $(wildcard chapters/*/*.ipynb)
+NOTEBOOKS := $(wildcard chapters/*/*.ipynb) chapters/which-would-you-sign.ipynb
 BUILD := $(BIN)/jupyter-book build . --warningiserror --nitpick --keep-going
 
 # A worker for each processor and one that computes while another waits for a page (conftest.py),

@@ -14,6 +14,14 @@ from docutils import nodes
 
 NUMBERED = re.compile(r"(?P<number>\d+b?(?:\.\d+)?)\.? (?P<name>.+)", re.DOTALL)
 THEME = Path(__file__).resolve().parents[1] / "theme"
+# The page that is passed on: what a network shows of it, and its picture
+PASSED_ON = {
+    "chapters/which-would-you-sign": {
+        "title": "Which would you sign? Five attention pictures, one minute",
+        "card": "card-sign.png",
+        "alt": "English words joined to French ones by lines of ink; the thickest leads from girl to la.",
+    }
+}
 
 
 @dataclass
@@ -29,7 +37,7 @@ class Page:
 
     @property
     def kind(self) -> str:
-        """Walk, workshop, deeper or reference."""
+        """Walk, workshop, deeper, which (the page that is passed on) or reference."""
         return self.docname.rpartition("/")[2].partition("-")[0]
 
 
@@ -110,6 +118,7 @@ def add_context(app: Any, docname: str, template: str, context: dict, doctree: A
         "landing": docname == app.config.root_doc,
         "on_page": on_page(app, docname) if docname in app.env.tocs else "",
         "description": asked(here, docname) or describe(doctree),
+        "passed_on": PASSED_ON.get(docname, {}),
     }
 
 

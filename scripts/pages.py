@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from course import NUMBERED, chapters
+from course import NUMBERED, PASSED_ON, chapters
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 from myst_nb.sphinx_ import HideCodeCellNode
@@ -268,7 +268,12 @@ class Dress(SphinxPostTransform):
         if found and found["number"] in self.env.course_table:
             asked, _ = self.env.course_table[found["number"]]
             head += nodes.paragraph("", asked, classes=["question"])
-        if isinstance(said, nodes.paragraph) and said.astext().startswith("About "):
+        if self.env.docname in PASSED_ON and isinstance(said, nodes.paragraph):
+            # One screen of a telephone: what it is, and then the figure
+            section.remove(said)
+            head["classes"].append("short")
+            head += said
+        elif isinstance(said, nodes.paragraph) and said.astext().startswith("About "):
             section.remove(said)
             head += self.what_it_takes(list(said[0].children))
         section.insert(after - 1, head)

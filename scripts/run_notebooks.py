@@ -12,8 +12,8 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
-NOTEBOOKS = sorted(CHAPTERS.glob("[0-9]*/*.ipynb"))
-"""Walks, workshops and deeper pages, in a folder a chapter."""
+NOTEBOOKS = [*sorted(CHAPTERS.glob("[0-9]*/*.ipynb")), CHAPTERS / "which-would-you-sign.ipynb"]
+"""Walks, workshops and deeper pages, in a folder a chapter; and the page that is passed on."""
 
 # Live widgets have random model ids, and nothing behind them once the kernel is gone. Without this
 # type a stored output shows its text/html face: the static host.

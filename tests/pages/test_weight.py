@@ -39,6 +39,11 @@ def test_the_landing_page_weighs_at_most_130_kb(weigh):
     assert sum(parts.values()) <= 130, parts
 
 
+def test_the_page_that_is_passed_on_weighs_at_most_150_kb(weigh):
+    parts = weigh("chapters/which-would-you-sign.html")
+    assert sum(parts.values()) <= 150, parts
+
+
 @pytest.mark.parametrize("name", sorted(walks()))
 def test_a_walk_weighs_at_most_300_kb(weigh, name):
     parts = weigh(name)

@@ -13,6 +13,7 @@ from d2lattn.book.explorables.head_ablation import HeadAblation
 from d2lattn.book.explorables.nadaraya_watson_bench import NadarayaWatsonBench
 from d2lattn.book.explorables.permute_and_encode import PermuteAndEncode
 from d2lattn.book.explorables.saturation_lab import SaturationLab
+from d2lattn.book.explorables.sign import Sign
 from d2lattn.book.explorables.storyboard import Storyboard
 from d2lattn.book.explorables.tour import TransformerTour
 from d2lattn.book.explorables.xray import TransformerXray
@@ -26,6 +27,7 @@ __all__ = [
     "NadarayaWatsonBench",
     "PermuteAndEncode",
     "SaturationLab",
+    "Sign",
     "Storyboard",
     "TransformerTour",
     "TransformerXray",

@@ -15,6 +15,7 @@ from d2lattn.book.explorables import (
     NadarayaWatsonBench,
     PermuteAndEncode,
     SaturationLab,
+    Sign,
     Storyboard,
     TransformerTour,
     TransformerXray,
@@ -130,6 +131,40 @@ def tour(**state) -> TransformerTour:
     return TransformerTour(source, target, **state)
 
 
+# The first points at "cat", which turns the word and is needed; the second at "sings", which a
+# person would link to the word, and where it was not read.
+PICTURES = [
+    {
+        "source": ["the", "red", "cat"],
+        "target": ["le", "chat", "rouge"],
+        "other": ["the", "red", "cow"],
+        "asked": 0,
+        "weights": [[0.3, 0.05, 0.65], [0, 0.2, 0.8], [0, 1, 0]],
+        "gold": [0],
+        "turned": "la",
+        "exchanged": [["le", 0.9], ["le", 0.95], ["la", 0.85]],
+        "hidden": [["le", 0.9], ["le", 0.97], ["les", 0.55]],
+        "made": "Read forwards.",
+    },
+    {
+        "source": ["she", "sings"],
+        "target": ["elle", "chante", "."],
+        "other": ["they", "sings"],
+        "asked": 1,
+        "weights": [[0.75, 0.25], [0.125, 0.875], [0.5, 0.5]],
+        "gold": [1],
+        "turned": "chantent",
+        "exchanged": [["chantent", 0.6], ["chante", 0.75]],
+        "hidden": [["chante", 0.9], ["chante", 0.5]],
+        "made": "Read both ways.",
+    },
+]
+
+
+def sign(**state) -> Sign:
+    return Sign(PICTURES, **({"lesson": "Exchange the state."} | state))
+
+
 def tiny_decoder() -> TransformerDecoder:
     """Chapter 7's sizes, with no training: it writes nonsense, and looks at all letters alike."""
     torch.manual_seed(0)
@@ -146,6 +181,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "NadarayaWatsonBench": NadarayaWatsonBench,
     "SaturationLab": SaturationLab,
     "AlignmentJudge": lambda: AlignmentJudge(SENTENCES),
+    "Sign": sign,
     "Storyboard": story,
     "Forge": lambda: forge(drawn=0),
     "HeadAblation": bench,

@@ -1,0 +1,65 @@
+// What a picture of attention says of one word, and what became of it: plain functions and words.
+
+/**
+ * A picture and what the translator did that wrote the sentence. weights: a row for each French
+ * word, what is drawn. gold: the places a person would link the word to. exchanged, hidden: for
+ * each English place the word written, and its probability, when that state alone comes from the
+ * other sentence, and when attention cannot see it.
+ * @typedef {[word: string, chance: number]} Written
+ * @typedef {{
+ *   source: string[], target: string[], other: string[], asked: number, weights: number[][],
+ *   gold: number[], turned: string, exchanged: Written[], hidden: Written[], made: string,
+ * }} Picture
+ */
+
+/** Where the picture points for the word in question. @param {Picture} picture */
+export function pointed({ weights, asked }) {
+  const row = weights[asked];
+  return row.indexOf(Math.max(...row));
+}
+
+/** The three verdicts. @param {Picture} picture */
+export function judged(picture) {
+  const at = pointed(picture);
+  return {
+    plausible: picture.gold.includes(at),
+    read: picture.exchanged[at][0] === picture.turned,
+    needed: picture.hidden[at][0] !== picture.target[picture.asked],
+  };
+}
+
+/** The places whose state turns the word. @param {Picture} picture */
+export const turning = ({ exchanged, turned }) =>
+  exchanged.flatMap(([word], place) => (word === turned ? [place] : []));
+
+/** Words in a row: "a", "a and b", "a, b and c". @param {string[]} words */
+export const listed = (words) =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+
+/**
+ * Why each verdict is what it is, in a sentence; `many` names English words, which may stand twice.
+ * @param {Picture} picture
+ * @param {(chance: number) => string} digits
+ */
+export function reasons(picture, digits) {
+  const { source, target, asked, gold, exchanged, hidden } = picture;
+  const at = pointed(picture);
+  const named = (/** @type {number[]} */ all) => listed(all.map((i) => `“${source[i]}”`));
+  const [word, one] = [`“${target[asked]}”`, named([at])];
+  const { plausible, read, needed } = judged(picture);
+  const others = turning(picture).filter((place) => place !== at);
+  const states = `state${others.length > 1 ? "s" : ""} at ${named(others)}`;
+  const [swapped, without] = [exchanged[at], hidden[at]];
+  return {
+    plausible: plausible
+      ? `A person, too, would link ${word} to ${one}.`
+      : `A person would link ${word} to ${named(gold)}.`,
+    read: read
+      ? `Exchange the state at ${one}, and ${word} becomes “${swapped[0]}” (${digits(swapped[1])}).`
+      : `Exchange the state at ${one}, and ${word} stays (${digits(swapped[1])}).` +
+        (others.length ? ` It turns with the ${states}.` : ""),
+    needed: needed
+      ? `Hide that state, and the model writes “${without[0]}” (${digits(without[1])}).`
+      : `Hide that state, and the model still writes ${word} (${digits(without[1])}).`,
+  };
+}
