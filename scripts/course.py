@@ -19,7 +19,7 @@ PASSED_ON = {
     "chapters/which-would-you-sign": {
         "title": "Which would you sign? Five attention pictures, one minute",
         "card": "card-sign.png",
-        "alt": "English words joined to French ones by lines of ink; the thickest leads from girl to la.",
+        "alt": "English words joined to French ones by lines of ink, the thickest from girl to la.",
     }
 }
 
