@@ -28,6 +28,9 @@ contents?.addEventListener("click", (event) => {
   if (link && contents.matches(":popover-open")) contents.hidePopover();
 });
 
+// A browser saves a page as it stands: what this script adds is there already, and answers nobody
+for (const old of all("form.guess, .said, .highlight > .copy")) old.remove();
+
 // A prediction takes a guess, and shows it again beside the answer. It is kept in the page only.
 for (const element of all("details.predict")) {
   const details = /** @type {HTMLDetailsElement} */ (element);
@@ -53,6 +56,7 @@ for (const element of all("details.predict")) {
     if (hadFocus) details.querySelector("summary")?.focus();
   });
   details.after(form);
+  form.hidden = details.open;
 }
 
 // Code can be copied, and what is wider than its box can be scrolled by keys

@@ -173,6 +173,136 @@ def test_without_a_script_the_drawer_opens_and_the_first_figure_stands(without_s
     expect(page.locator(".play")).to_be_hidden()
 
 
+SAVE = """() => {
+    // What "save page, complete" does: files beside the page, and links to the rest of the book
+    const files = {};
+    for (const [selector, name] of [["link[rel=stylesheet]", "href"], ["script[src]", "src"]])
+        for (const one of document.querySelectorAll(selector)) {
+            const path = new URL(one[name]).pathname;
+            files[path] = `saved_files/${path.split("/").at(-1)}`;
+            one.setAttribute(name, files[path]);
+        }
+    for (const link of document.querySelectorAll("a[href]")) link.href = link.href;
+    return files;
+}"""
+
+
+def test_a_page_saved_by_a_browser_works(visit, chromium, book, tmp_path):
+    page = visit(WALK).page
+    page.wait_for_selector(".d2lx > .d2lx")
+    first = page.locator(".asking:has(.predict)").first
+    first.get_by_role("textbox").fill("a third")
+    page.keyboard.press("Enter")  # it is saved with this answer open
+    (tmp_path / "saved_files").mkdir()
+    for path, place in page.evaluate(SAVE).items():
+        (tmp_path / place).write_bytes((book / path.lstrip("/")).read_bytes())
+    (tmp_path / "saved.html").write_text(page.content(), encoding="utf-8")
+
+    context = chromium.new_context(viewport={"width": 360, "height": 800})
+    page = context.new_page()
+    troubles = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto((tmp_path / "saved.html").as_uri())
+    first, second = page.locator(".asking:has(.predict)").all()[:2]
+    expect(first.locator(".answer")).to_be_visible()
+    expect(first.locator("form")).to_be_hidden()
+    second.get_by_role("textbox", name="My guess").fill("nothing")
+    page.keyboard.press("Enter")
+    expect(second.locator(".answer")).to_contain_text("You said nothing")
+    for code in page.locator(".cell_input .highlight").all()[:3]:
+        expect(code.locator(".copy")).to_have_count(1)
+    assert page.locator("article math").count() > 30
+    page.get_by_role("button", name="Contents").click()
+    expect(page.get_by_role("navigation", name="Contents")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Light or dark").click()
+    expect(page.locator("body")).to_have_css("background-color", "rgb(25, 23, 21)")
+    width = page.get_by_role("slider", name="Width d")
+    expect(width).to_have_count(1)
+    width.press("End")
+    assert "saved" not in page.locator(".ways-on a").first.get_attribute("href")
+    assert troubles == []
+    context.close()
+
+
+def test_at_twice_the_size_nothing_is_lost(visit):
+    # 200 % in a window of 1280 px leaves 640; a reader may instead ask for larger letters alone
+    seen = visit(WALK, width=640)
+    assert seen.look() == []
+    cut = """() => [...document.querySelectorAll("article :is(p, h1, h2, summary, dd), .bar a")]
+        .filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline"
+            && getComputedStyle(e).overflowX !== "visible").map((e) => e.textContent)"""
+    seen.page.add_style_tag(content="html { font-size: 200% !important; }")
+    seen.wait_for_frame()
+    assert seen.look() == []
+    assert seen.page.evaluate(cut) == []
+
+
+def test_nothing_moves_for_a_reader_who_asks_for_stillness(chromium, addresses):
+    context = chromium.new_context(reduced_motion="reduce")
+    page = context.new_page()
+    for name in ("index.html", WALK):
+        page.goto(addresses["http"] + name)
+        moving = page.evaluate(
+            """() => [...document.querySelectorAll("*")].filter((e) => {
+                const style = getComputedStyle(e);
+                return style.scrollBehavior === "smooth" || style.transitionDuration !== "0s";
+            }).map((e) => e.outerHTML.slice(0, 80))"""
+        )
+        assert moving == []
+        # The line that says how much is read follows the reader's own scrolling, and no clock
+        clocks = "document.getAnimations().filter((a) => a.timeline === document.timeline).length"
+        assert page.evaluate(clocks) == 0
+    context.close()
+
+
+def test_keys_alone_lead_from_the_landing_page_to_the_last_figure(chromium, addresses):
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(addresses["http"])
+
+    def reach(what, most=120):
+        """Press Tab until this has the focus; each stop on the way can be seen."""
+        for _ in range(most):
+            page.keyboard.press("Tab")
+            focus = page.evaluate(
+                """(what) => {
+                    const one = document.activeElement;
+                    const box = one.getBoundingClientRect();
+                    const seen = box.width && box.bottom > 0 && box.top < innerHeight;
+                    return { there: one.matches(what), seen, is: one.outerHTML.slice(0, 100) };
+                }""",
+                what,
+            )
+            assert focus["seen"], focus["is"]
+            if focus["there"]:
+                return
+        raise AssertionError(f"no way to {what}")
+
+    reach(".handle")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".one-look .answer text")).not_to_have_text("12.4")
+    reach("a.chapter[href*='01-attention-cues']")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".d2lx > .d2lx")
+    reach("a.skip", 1)
+    page.keyboard.press("Enter")
+    reach(".asking .guess input")
+    page.keyboard.type("a third")
+    page.keyboard.press("Enter")
+    expect(page.locator(".asking:has(.predict)").first).to_contain_text("You said a third")
+    reach(".d2lx input[type=range]")
+    before = page.locator("article .d2lx").first.inner_text()
+    page.keyboard.press("End")
+    page.wait_for_function(
+        "before => document.querySelector('article .d2lx').innerText !== before", arg=before
+    )
+    reach(".ways-on .next")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/02-nadaraya-watson/walk.html")
+    context.close()
+
+
 def test_the_drawer_closes_by_escape_and_by_a_link_to_this_page(visit):
     page = visit(WALK, width=360).page
     contents = page.get_by_role("navigation", name="Contents")
