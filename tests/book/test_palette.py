@@ -59,6 +59,14 @@ def test_the_books_style_sheet_has_this_palette():
     assert not COLOUR.findall(rules)  # a colour is a token, and nowhere a number
 
 
+def test_the_browsers_tab_has_this_palette():
+    icon = (ROOT / "assets" / "favicon.svg").read_text("utf8")
+    light, dark = icon.split("@media(prefers-color-scheme:dark)")
+    for theme, part in enumerate((light, dark)):
+        wanted = {palette()[name][theme] for name in ("ink", "query", "value")}
+        assert set(COLOUR.findall(part)) == wanted
+
+
 def test_figures_to_play_with_have_this_palette():
     css = (KIT / "life.css").read_text("utf8")
     light, dark = css.split("@media screen")[0], css.split("@media screen")[1].split("@media")[0]

@@ -87,6 +87,22 @@ def test_no_internal_link_is_broken(book, trees):
     assert sorted(set(broken)) == []
 
 
+def test_the_index_has_every_term_and_few_letters(trees):
+    index, glossary = trees["genindex.html"], trees["reference/glossary.html"]
+    names = {link.text_content() for link in index.xpath("//ul[contains(@class, 'entries')]//a")}
+    assert len(glossary.xpath("//dt/@id")) > 200
+    linked = {
+        urldefrag(link)[1] for link in index.xpath("//ul[contains(@class, 'entries')]//a/@href")
+    }
+    assert linked >= set(glossary.xpath("//dt/@id"))
+    assert {"attention", "注意力"} <= names
+    sections = set(index.xpath("//article//section/@id"))
+    assert {
+        link.removeprefix("#") for link in index.xpath("//nav[@class='letters']/a/@href")
+    } == sections
+    assert len(sections) <= 28
+
+
 def test_interactive_figures_keep_a_page_light(trees):
     """A figure that carries a whole network has a limit of its own beside that of the page."""
 
