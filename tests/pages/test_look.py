@@ -22,6 +22,9 @@ KINDS = {
     "benchmarks": "reference/benchmarks.html",
     "map of the notes": "reference/notes-map.html",
     "bibliography": "reference/bibliography.html",
+    "quizzes": "reference/quizzes.html",
+    "plans to teach": "reference/teach.html",
+    "page for no page": "404.html",
     "index": "genindex.html",
     "search": "search.html?q=bandwidth",
 }
@@ -441,4 +444,9 @@ def test_forced_colours_keep_shapes_and_text(chromium, addresses):
     button = page.locator(".guess button").first
     assert button.evaluate("b => getComputedStyle(b).backgroundColor") != dot
     assert page.locator(".steps .now span").evaluate("s => getComputedStyle(s).color") == ink
+    page.goto(addresses["http"] + "chapters/01-attention-cues/walk.html")
+    part = page.locator(".d2lx-by-salience").last
+    ground = "e => getComputedStyle(e).backgroundColor"
+    assert part.evaluate(ground) == ink
+    assert part.locator("..").evaluate(ground) == paper
     context.close()
