@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import torch
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
@@ -350,7 +351,13 @@ def test_the_query_on_the_landing_page_is_moved_by_keys(visit):
     assert float(answer.text_content()) > 30
     assert query.get_attribute("aria-valuenow") == answer.text_content()
     shares = [float(page.locator(f".share-{i}").text_content()) for i in range(3)]
-    assert sum(shares) == pytest.approx(1, abs=0.02)
+    # They are the softmax of the scores, which are minus the squared distances to the keys
+    place = [float(x) for x in re.findall(r"[\d.]+", query.get_attribute("transform"))]
+    away = torch.tensor([[262.0, 82], [328, 222], [250, 352]]) - torch.tensor(place)
+    wanted = (-away.square().sum(1) / 119.62**2).softmax(0)
+    assert shares == pytest.approx(wanted.tolist(), abs=0.006)
+    mixed = (wanted @ torch.tensor([40.0, 20, 10])).item()
+    assert float(answer.text_content()) == pytest.approx(mixed, abs=0.051)
     for i, share in enumerate(shares):
         width = page.locator(f".key-{i} .strand").first.get_attribute("stroke-width")
         assert float(width) == pytest.approx(max(0.7, 22 * share), abs=0.15)
