@@ -48,7 +48,7 @@ PRUNE = """() => {
         seen.add(here);
         for (const child of [...element.children]) {
             const isNew = fresh(child, here);
-            if (!isNew && child.matches(`${blocks}, pre span`)) child.remove();
+            if (!isNew && child.matches(`${blocks}, pre span, .sig-param`)) child.remove();
             found ||= isNew;
         }
         return found;
