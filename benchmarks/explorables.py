@@ -36,6 +36,7 @@ from d2lattn.book.explorables import (
     Storyboard,
     TransformerTour,
     TransformerXray,
+    TurningClock,
 )
 
 PAGE = Path(__file__).parents[1] / "reference" / "benchmarks" / "explorables.md"
@@ -171,6 +172,7 @@ CASES: dict[str, Callable[[], Explorable]] = {
     "PermuteAndEncode, waves": lambda: PermuteAndEncode(view="waves"),
     "TransformerTour, 16 tokens": sixteen_tokens,
     "TransformerXray, 7 letters": seven_letters,
+    "TurningClock": TurningClock,
 }
 
 # Where all that can be moved is folded away.

@@ -9,21 +9,13 @@ import torch
 from d2lattn.bare import masked_softmax
 
 
-def rotate(X, base=10000):
-    """Turn pair j of what stands at place i by the angle i / base^(2j/D)."""
-    T, D = X.shape[-2:]  # X is (..., T, D), and D is even
-    omega = base ** (-torch.arange(0, D, 2).to(X) / D)  # speeds, (D/2,)
-    angle = torch.arange(T).to(X)[:, None] * omega  # (T, 1) x (D/2,)
+def rotate(X, omega):
+    """Turn pair j of what stands at place i by the angle omega_j i."""
+    i = torch.arange(X.shape[-2]).unsqueeze(1).to(X)  # places, (T, 1)
+    cos, sin = (i * omega).cos(), (i * omega).sin()  # (T, 1) x (D/2,)
     x, y = X[..., 0::2], X[..., 1::2]  # the pairs, (..., T, D/2) each
-    turned_x = x * angle.cos() - y * angle.sin()
-    turned_y = x * angle.sin() + y * angle.cos()
-    return torch.stack((turned_x, turned_y), dim=-1).flatten(-2)  # (..., T, D)
-
-
-def rotary_scores(queries, keys):
-    """Score with both turned: only how far apart they stand is heard."""
-    q, k = rotate(queries), rotate(keys)
-    return q @ k.mT / k.shape[-1] ** 0.5  # (T, D) x (D, T) -> (T, T)
+    turned = torch.stack((x * cos - y * sin, x * sin + y * cos), dim=-1)
+    return turned.flatten(-2)  # (..., T, D/2, 2) -> (..., T, D)
 
 
 def distance_bias(num_heads, T):

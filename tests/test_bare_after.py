@@ -30,7 +30,7 @@ def _exact():
 
 def test_each_mechanism_is_ten_lines_at_most():
     definitions = [node for node in ast.parse(PAGE).body if isinstance(node, ast.FunctionDef)]
-    assert len(definitions) == 5
+    assert len(definitions) == 4
     for node in definitions:
         assert node.end_lineno - node.lineno < 10, node.name
         assert ast.get_docstring(node)
@@ -45,18 +45,22 @@ def test_it_is_a_page_like_the_first():
     assert imports == ["import torch", "from d2lattn.bare import masked_softmax"]
 
 
+def speeds(pairs, base=10000):
+    return base ** (-torch.arange(pairs) / pairs)
+
+
 @DRAWN
 @given(SIZES, SIZES, st.integers(1, 4), st.sampled_from([10000, 100, 7.5]), SEEDS)
 def test_rotating(batch, steps, pairs, base, seed):
     torch.manual_seed(seed)
     package = d2l.RotaryPositions(2 * pairs, base=base)
     X = torch.randn(batch, 2, steps, 2 * pairs)
-    agree([X], lambda X: bare_after.rotate(X, base), package.turn)
+    agree([X], lambda X: bare_after.rotate(X, speeds(pairs, base)), package.turn)
 
 
 @DRAWN
 @given(SIZES, st.integers(1, 4), SEEDS)
-def test_rotary_scores(steps, pairs, seed):
+def test_attention_with_both_turned(steps, pairs, seed):
     """Those that a head of the package sees, whose matrices leave everything as it is."""
     torch.manual_seed(seed)
     width = 2 * pairs
@@ -64,9 +68,13 @@ def test_rotary_scores(steps, pairs, seed):
     package = d2l.MultiHeadAttention(width, width, width, width, 1, 0, relative=rotary)
     for layer in (package.W_q, package.W_k, package.W_v, package.W_o):
         torch.nn.init.eye_(layer.weight)
+
+    def turn(X):
+        return bare_after.rotate(X, speeds(pairs))
+
     agree(
         [torch.randn(steps, width) for _ in range(3)],
-        lambda q, k, v: bare_after.rotary_scores(q, k).softmax(dim=-1) @ v,
+        lambda q, k, v: (turn(q) @ turn(k).mT / width**0.5).softmax(dim=-1) @ v,
         lambda q, k, v: package(q[None], k[None], v[None])[0],
     )
 
@@ -110,7 +118,8 @@ def test_grouped_attention(batch, num_queries, num_keys, groups, sharing, padded
 
 def test_by_hand():
     quarter = torch.tensor([[1.0, 0], [1.0, 0]])
-    close(bare_after.rotate(quarter)[1], torch.tensor([0.5403023058681398, 0.8414709848078965]))
+    turned = bare_after.rotate(quarter, torch.tensor([torch.pi / 2]))
+    close(turned, torch.tensor([[1.0, 0], [0, 1]]))
     assert bare_after.distance_bias(2, 2).tolist() == [
         [[0, -0.0625], [-0.0625, 0]],
         [[0, -0.00390625], [-0.00390625, 0]],

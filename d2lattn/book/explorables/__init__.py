@@ -16,6 +16,7 @@ from d2lattn.book.explorables.saturation_lab import SaturationLab
 from d2lattn.book.explorables.sign import Sign
 from d2lattn.book.explorables.storyboard import Storyboard
 from d2lattn.book.explorables.tour import TransformerTour
+from d2lattn.book.explorables.turning_clock import TurningClock
 from d2lattn.book.explorables.xray import TransformerXray
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "Storyboard",
     "TransformerTour",
     "TransformerXray",
+    "TurningClock",
 ]

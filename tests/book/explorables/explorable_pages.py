@@ -19,6 +19,7 @@ from d2lattn.book.explorables import (
     Storyboard,
     TransformerTour,
     TransformerXray,
+    TurningClock,
 )
 
 # Two sentences, with weights that are not all right.
@@ -188,6 +189,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "PermuteAndEncode": PermuteAndEncode,
     "TransformerTour": tour,
     "TransformerXray": xray,
+    "TurningClock": TurningClock,
 }
 
 # What the book's theme gives to a page, light and dark.

@@ -1,0 +1,45 @@
+"""Turning clock (chapter 8): a query's hands and a key's, turned by their places, and the score."""
+
+from d2lattn.book.explorables.base import Explorable, paragraph, table
+from d2lattn.book.explorables.traits import OneOf, Whole
+
+FAR, REACH, ASKS = 24, 6, 3
+
+
+class TurningClock(Explorable):
+    """Two pairs of numbers of a query and of a key, as hands; how places enter is chosen.
+
+    Both say (2, 0) in each pair. A place turns the first pair by 60° and the second by 30°, or adds
+    a hand of length 1 of that angle to each, or does nothing. The score is q·k / √4.
+
+    Each trait can be read, set and observed.
+
+    Traits:
+        way: "turned" (rotary positions), "added" (chapter 6's waves) or "none".
+        place: where the query stands, 0 to 24.
+        distance: of the key from there, −6 to 6.
+        ahead: which distance the query asks for, −3 to 3: its hands are turned so far on first.
+
+    Raises ValueError for anything else.
+
+    >>> clock = TurningClock(place=4)
+    >>> clock.way, clock.place, clock.distance, clock.ahead
+    ('turned', 4, 1, 0)
+    """
+
+    module = "turning_clock"
+
+    way = OneOf(("turned", "added", "none"), "turned").tag(sync=True)
+    place = Whole(1, low=0, high=FAR).tag(sync=True)
+    distance = Whole(1, low=-REACH, high=REACH).tag(sync=True)
+    ahead = Whole(0, low=-ASKS, high=ASKS).tag(sync=True)
+
+    def words(self) -> str:
+        """HTML for where no script runs."""
+        return paragraph(
+            "Interactive figure: the hands of a query and of a key on two clocks, turned by their "
+            "places, and the score of the two at every distance."
+        ) + table(
+            ["positions", "place of the query", "place of the key", "the query asks for"],
+            [(self.way, self.place, self.place + self.distance, self.ahead)],
+        )

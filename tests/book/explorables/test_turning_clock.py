@@ -1,0 +1,134 @@
+"""Turning clock: what it accepts, its numbers beside PyTorch's, and a reader's way."""
+
+import math
+
+import pytest
+import torch
+from explorable_pages import frame, shown
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from d2lattn.book.explorables import TurningClock
+
+SPEEDS = torch.tensor([math.pi / 3, math.pi / 6], dtype=torch.float64)
+CONTENT = torch.tensor([2.0 + 0j, 2.0 + 0j], dtype=torch.complex128)
+
+
+def hands(content, place, way):
+    """The two hands as complex numbers, which a turn multiplies."""
+    turn = torch.polar(torch.ones(2, dtype=torch.float64), SPEEDS * place)
+    return {"turned": content * turn, "added": content + turn, "none": content}[way]
+
+
+def products(way, place, distance, ahead):
+    query = hands(hands(CONTENT, ahead, "turned"), place, way)
+    return (query * hands(CONTENT, place + distance, way).conj()).real
+
+
+def close(x):
+    return pytest.approx(float(x), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"way": "learned"}, "turned, added, none"),
+        ({"place": 25}, "from 0 to 24"),
+        ({"distance": -7}, "from -6 to 6"),
+        ({"ahead": 4}, "from -3 to 3"),
+        ({"place": 1.5}, "place is 1.5"),
+    ],
+)
+def test_unusable_state_is_told(state, words):
+    with pytest.raises(ValueError, match=words):
+        TurningClock(**state)
+
+
+def test_without_scripts_the_places_are_told():
+    words = TurningClock(place=4, ahead=1).words()
+    assert "<td>turned</td><td>4</td><td>5</td><td>1</td>" in words
+
+
+@pytest.mark.browser
+@given(
+    st.sampled_from(["turned", "added", "none"]),
+    st.integers(0, 24),
+    st.integers(-6, 6),
+    st.integers(-3, 3),
+)
+@settings(
+    deadline=None,
+    max_examples=12,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_shows_pytorchs_numbers(visit, way, place, distance, ahead):
+    figure = TurningClock(way=way, place=place, distance=distance, ahead=ahead)
+    page = visit(figure.to_html(), again=True)
+    found = products(way, place, distance, ahead)
+    assert shown(page, "product-0") == close(found[0])
+    assert shown(page, "product-1") == close(found[1])
+    assert shown(page, "score") == close(found.sum() / 2)
+    first = products(way, 0, distance, ahead)
+    assert shown(page, "first") == close(first.sum() / 2)
+    if way != "added":
+        assert shown(page, "first") == pytest.approx(shown(page, "score"), abs=1e-12)
+    # Hands as drawn: 22 for a length of 1, counted against the clock from the right.
+    drawn = page.locator(".d2lx-turning path[stroke-width='4']").evaluate_all(
+        "es => es.map(e => e.getAttribute('d').slice(5).split(' ').map(Number))"
+    )
+    tips = torch.tensor(drawn).double().view(2, 2, 2) * torch.tensor([1, -1]) / 22
+    query = hands(hands(CONTENT, ahead, "turned"), place, way)
+    key = hands(CONTENT, place + distance, way)
+    wanted = torch.stack([torch.view_as_real(key), torch.view_as_real(query)], dim=1)
+    torch.testing.assert_close(tips, wanted, rtol=0, atol=0.001)
+
+
+def curves(page):
+    split = "e => e.getAttribute('d').slice(1).split('L').map(p => p.split(' ').map(Number))"
+    lines = page.locator(".d2lx-plot path[stroke-width='2.5']").evaluate_all(
+        f"es => es.map({split})"
+    )
+    return torch.tensor(lines).double()  # from place 0, from here
+
+
+@pytest.mark.browser
+def test_turned_hands_have_one_curve_everywhere_and_added_ones_have_not(visit):
+    page = visit(TurningClock(place=3).to_html())
+    before = curves(page)
+    assert before.shape == (2, 121, 2)
+    torch.testing.assert_close(before[0], before[1])
+    page.get_by_role("slider", name="Place of the query").press("End")
+    frame(page)
+    torch.testing.assert_close(curves(page), before)
+    page.get_by_label("Positions").select_option(index=1)
+    frame(page)
+    from_zero, here = curves(page)
+    assert torch.equal(from_zero, here)  # place 24 is two turns of one hand, four of the other
+    page.get_by_role("slider", name="Place of the query").press("ArrowLeft")
+    frame(page)
+    from_zero, here = curves(page)
+    assert (from_zero - here).abs().max() > 10
+
+
+@pytest.mark.browser
+def test_the_point_moves_by_keys_from_end_to_end(visit):
+    page = visit(TurningClock().to_html())
+    point = page.locator("[role=slider].d2lx-handle")
+    point.focus()
+    page.keyboard.press("ArrowLeft")
+    frame(page)
+    assert point.get_attribute("aria-valuenow") == "0"
+    assert shown(page, "score") == close(4)
+    page.keyboard.press("Shift+ArrowRight")
+    frame(page)
+    assert point.get_attribute("aria-valuenow") == "6"
+    assert shown(page, "score") == close((4 - 4) / 2)
+
+
+@pytest.mark.browser
+def test_a_query_that_looks_back_fits_best_there(visit):
+    page = visit(TurningClock(ahead=-2, distance=-2, place=9).to_html())
+    assert shown(page, "score") == close(4)
+    assert "= 4.00" in page.locator(".d2lx-formula:visible").first.inner_text()
+    page.get_by_role("button", name="Reset").click()
