@@ -140,31 +140,29 @@ def embed_with_positions(tokens, embedding):
     return X * X.shape[2] ** 0.5 + positions(*X.shape[1:]).to(X)
 
 
-class Transformer(nn.Module):  # encode the source once, decode the target
-    def __init__(self, source_size, target_size, num_layers,
-                 num_hiddens, ffn_num_hiddens, num_heads):  # fmt: skip
+class BlockStack(nn.Module):  # vectors, positions, then block upon block
+    def __init__(self, num_tokens, kind, depth, *sizes):  # a block's sizes
         super().__init__()
-        sizes = num_hiddens, ffn_num_hiddens, num_heads
-        layers = range(num_layers)
-        self.source_embedding = nn.Embedding(source_size, num_hiddens)
-        self.encoder = nn.ModuleList(EncoderBlock(*sizes) for _ in layers)
-        self.target_embedding = nn.Embedding(target_size, num_hiddens)
-        self.decoder = nn.ModuleList(DecoderBlock(*sizes) for _ in layers)
-        self.dense = nn.Linear(num_hiddens, target_size)
-        for embedding in (self.source_embedding, self.target_embedding):
-            nn.init.normal_(embedding.weight, std=num_hiddens**-0.5)
+        self.embedding = nn.Embedding(num_tokens, sizes[0])
+        nn.init.normal_(self.embedding.weight, std=sizes[0] ** -0.5)
+        self.blocks = nn.ModuleList(kind(*sizes) for _ in range(depth))
 
-    def encode(self, source, mask=None):  # (B, S) -> (B, S, D)
-        X = embed_with_positions(source, self.source_embedding)
-        for block in self.encoder:
-            X = block(X, mask)
+    def forward(self, tokens, *others):  # (B, N) -> (B, N, D)
+        X = embed_with_positions(tokens, self.embedding)
+        for block in self.blocks:
+            X = block(X, *others)
         return X
 
+
+class Transformer(nn.Module):  # encode the source once, decode the target
+    def __init__(self, source_size, target_size, depth, *sizes):
+        super().__init__()
+        self.encode = BlockStack(source_size, EncoderBlock, depth, *sizes)
+        self.answer = BlockStack(target_size, DecoderBlock, depth, *sizes)
+        self.dense = nn.Linear(sizes[0], target_size)
+
     def decode(self, target, encoded, mask=None):  # (B, T) -> (B, T, V)
-        X = embed_with_positions(target, self.target_embedding)
-        for block in self.decoder:
-            X = block(X, encoded, mask)
-        return self.dense(X)
+        return self.dense(self.answer(target, encoded, mask))
 
     def forward(self, source, target, mask=None):  # mask: (B, 1, 1, S)
         return self.decode(target, self.encode(source, mask), mask)

@@ -362,20 +362,20 @@ def test_every_layer_keeps_the_weights_of_its_heads():
     source, target = torch.randint(7, (3, 4)), torch.randint(9, (3, 5))
     page(source, target)
     package(source, target)
-    for blocks, which, theirs in (
-        (page.encoder, "attention", package.encoder.attention_weights),
-        (page.decoder, "attention1", package.decoder.self_attention_weights),
-        (page.decoder, "attention2", package.decoder.attention_weights),
+    for half, which, theirs in (
+        (page.encode, "attention", package.encoder.attention_weights),
+        (page.answer, "attention1", package.decoder.self_attention_weights),
+        (page.answer, "attention2", package.decoder.attention_weights),
     ):
-        ours = [getattr(block, which).attention_weights for block in blocks]
+        ours = [getattr(block, which).attention_weights for block in half.blocks]
         close(torch.stack(ours, dim=1), theirs)
 
 
 def test_a_new_one_starts_as_the_packages_does():
     """Entries of embedded tokens are about 1, so that they do not drown positions."""
     page = bare.Transformer(2000, 3000, 1, 64, 8, 4)
-    for embedding in (page.source_embedding, page.target_embedding):
-        assert abs(embedding.weight.std() * 64**0.5 - 1) < 0.02
+    for half in (page.encode, page.answer):
+        assert abs(half.embedding.weight.std() * 64**0.5 - 1) < 0.02
 
 
 def test_it_runs_in_the_precision_that_it_is_given():

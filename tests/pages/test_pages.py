@@ -119,7 +119,7 @@ def test_interactive_figures_keep_a_page_light(trees):
     assert any(weight > 20_000 for weight in weights.values())
     assert {name: weight for name, weight in weights.items() if weight > 100_000} == {}
     assert {name for name, weight in networks.items() if weight} == {
-        "chapters/07-transformer/walk.html"
+        "chapters/07-transformer/deeper-xray.html"
     }
     assert max(networks.values()) <= 150_000
 
