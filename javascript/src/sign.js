@@ -51,7 +51,7 @@ function render({ model, el }) {
 
   // The picture: English on the left, French on the right, and ink between them.
   const left = h("ol", { class: "d2lx-states", "aria-label": "English words: exchange a state" });
-  const right = h("ol", { class: "d2lx-written", "aria-label": "French words" });
+  const right = h("ol", { class: "d2lx-french", "aria-label": "French words" });
   const ink = s("svg", { preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" });
   const drawing = h("div", { class: "d2lx-pair" }, left, ink, right);
   const tried = h("p", { class: "d2lx-tried", "data-name": "tried" });
@@ -83,8 +83,8 @@ function render({ model, el }) {
     const after = now.answers.findIndex((given, k) => !given && k > now.case);
     next = open < 0 ? score : claim;
     if (open >= 0) return go(after < 0 ? open : after);
-    score.focus();
-    score.scrollIntoView({ block: "nearest" });
+    score.focus({ preventScroll: true });
+    end.scrollIntoView({ block: "nearest" });
   });
   onward.className = "d2lx-onward";
   const verdicts = h(
@@ -181,7 +181,7 @@ function render({ model, el }) {
           ? ""
           : s("path", {
               d: `M0 ${from}C50 ${from} 50 ${to} 100 ${to}`,
-              class: t === asked ? "d2lx-line d2lx-asked" : "d2lx-line",
+              class: t === asked ? "d2lx-strand d2lx-asked" : "d2lx-strand",
               "stroke-width": Math.max(0.7, WIDEST * w).toFixed(2),
               "data-link": `${i} ${t}`,
             });
@@ -319,7 +319,9 @@ function render({ model, el }) {
       const focus = next;
       next = null;
       focus.focus({ preventScroll: true });
-      focus.scrollIntoView({ block: "nearest" });
+      // The focus is on a line; what the reader wants to see begins above it, or ends below.
+      const seen = focus === told ? verdicts : focus === claim ? progress : end;
+      seen.scrollIntoView({ block: "nearest" });
     } else if (moved) progress.scrollIntoView({ block: "nearest" });
     announce(
       el,

@@ -82,6 +82,27 @@ def test_the_question_and_its_buttons_stand_in_a_telephones_first_screen(opened)
         assert page.evaluate(across) <= width
 
 
+def test_on_a_telephone_each_step_is_in_sight(opened):
+    page = opened()
+
+    def in_sight(*names):
+        frame = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        page.evaluate(frame)
+        bar = page.locator(".bar").bounding_box()
+        for name in names:
+            box = page.locator(name).bounding_box()
+            assert box["y"] >= bar["y"] + bar["height"] - 1, name
+            assert box["y"] + box["height"] <= PHONE["height"] + 1, name
+
+    for number in range(1, 6):
+        page.get_by_role("button", name="I sign").click()
+        in_sight("[data-name=told]", ".d2lx-told dl", ".d2lx-onward")
+        page.locator(".d2lx-onward").click()
+        if number < 5:
+            in_sight(".d2lx-steps", ".d2lx-pair", ".d2lx-claim:visible", ".d2lx-choose")
+    in_sight("[data-name=score]", ".d2lx-end table")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_before_or_after_the_answers(opened, theme):
     page = opened(color_scheme=theme)

@@ -64,7 +64,7 @@ CASES = (
         "lui",
         ("him", "them"),
         "French puts “lui” before the verb, and this translator collects it at the verb: the "
-        "state at “spoke” knows to whom. The state at “him” is not even used.",
+        "state at “spoke” knows to whom. Exchange the one at “him”: nothing happens.",
     ),
     Case(
         ONE_WAY,

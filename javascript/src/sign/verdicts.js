@@ -1,4 +1,5 @@
 // What a picture of attention says of one word, and what became of it: plain functions and words.
+import { listed } from "../kit/words.js";
 
 /**
  * A picture and what the translator did that wrote the sentence. weights: a row for each French
@@ -31,10 +32,6 @@ export function judged(picture) {
 /** The places whose state turns the word. @param {Picture} picture */
 export const turning = ({ exchanged, turned }) =>
   exchanged.flatMap(([word], place) => (word === turned ? [place] : []));
-
-/** Words in a row: "a", "a and b", "a, b and c". @param {string[]} words */
-export const listed = (words) =>
-  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 
 /**
  * Why each verdict is what it is, in a sentence; `many` names English words, which may stand twice.
