@@ -335,3 +335,21 @@ def test_words_stay_words(visit, hostile):
     page.locator(".d2lx-states button").nth(2).click()
     press(page, "I sign")
     assert_words_are_text(page)
+
+
+@pytest.mark.browser
+def test_words_look_like_something_to_tap_and_each_french_word_has_its_dot(visit):
+    page = visit(sign().to_html())
+    paper = page.evaluate("getComputedStyle(document.querySelector('.d2lx')).backgroundColor")
+    under = page.locator(".d2lx-word").first.evaluate(
+        "e => { const s = getComputedStyle(e); return [s.borderBottomStyle, s.borderBottomColor]; }"
+    )
+    assert under[0] == "dotted"
+    assert contrast(page, under[1], paper) >= 3
+    for dot in page.locator(".d2lx-french li").all():
+        width, colour = dot.evaluate(
+            """e => { const s = getComputedStyle(e, '::before');
+                return [s.borderTopWidth, s.borderTopColor]; }"""
+        )
+        assert width == "2px"
+        assert contrast(page, colour, paper) >= 3
