@@ -61,9 +61,23 @@ unit: .venv/installed
 nbval: .venv/installed
 	$(PYTEST) --nbval --durations=3 $(NOTEBOOKS)
 
-# What takes many minutes and changes seldom: the shipped translators, trained again.
+# What takes many minutes and changes seldom: the shipped translators, judged and trained again.
 weekly: .venv/installed
 	$(PYTEST) -p no:nbval -m weekly --durations=5 tests
+
+# Other arithmetic, Pythons, PyTorchs and surroundings, one after the other: hours.
+matrix: .venv/installed
+	$(BIN)/python scripts/matrix.py --output _build/matrix.md
+
+# Whether a hole is known in a package that is installed; asks the index of packages.
+audit: .venv/installed
+	@$(PYTHON) -m venv .venv/audit
+	@.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	.venv/audit/bin/pip-audit --skip-editable --path $$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+
+# Whether pages of others that the book leads to still answer.
+links: .venv/installed
+	$(BIN)/jupyter-book build . --builder linkcheck --quiet
 
 browser: book
 	$(PYTEST) tests/pages

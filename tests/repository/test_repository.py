@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from matrix import CORNERS
 from set_repository import point_at
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -283,28 +284,47 @@ def jobs() -> dict[str, dict]:
 
 def test_ci_runs_the_command_of_the_readme():
     job = jobs()["test"]
-    assert job["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
+    assert job["strategy"]["matrix"]["python"] == ["3.11", "3.13"]
     assert any(step.get("run", "").startswith("make test") for step in job["steps"])
     assert (ROOT / ".ci/run").read_text("utf8").rstrip().endswith("make test")
     assert os.access(ROOT / ".ci/run", os.X_OK)
 
 
+def weekly() -> dict:
+    return yaml.safe_load((ROOT / ".github/workflows/weekly.yml").read_text("utf8"))
+
+
 def test_what_takes_many_minutes_runs_once_a_week():
-    weekly = yaml.safe_load((ROOT / ".github/workflows/weekly.yml").read_text("utf8"))
-    assert len(weekly[True]["schedule"]) == 1
-    assert [job["steps"][-1]["run"] for job in weekly["jobs"].values()] == ["make weekly"]
+    assert len(weekly()[True]["schedule"]) == 1
+    last = {name: job["steps"][-1]["run"] for name, job in weekly()["jobs"].items()}
+    assert last == {
+        "trainings": "make weekly",
+        "corners": '.venv/bin/python scripts/matrix.py "$CORNER"',
+        "packages": "make audit",
+        "links": "make links",
+    }
+    for job in last.values():
+        if job.startswith("make "):
+            assert make("--dry-run", job.removeprefix("make "))
 
 
-def test_ci_runs_the_oldest_pytorch_that_is_allowed():
-    text = (ROOT / "requirements.txt").read_text("utf8")
-    oldest = re.search(r"^torch>=([\d.]+),", text, re.MULTILINE)[1]
-    install, release, *_, tests = (
-        step["run"] for step in jobs()["oldest"]["steps"] if "run" in step
-    )
-    assert install == f"make .venv/installed TORCH_RELEASE=torch=={oldest}.0"
-    assert f"startswith('{oldest}.0')" in release
-    assert "--nbval-lax" in tests
-    assert tests.endswith("d2lattn chapters/*/*.ipynb chapters/which-would-you-sign.ipynb")
+def test_every_corner_of_the_matrix_is_run_by_a_push_or_once_a_week():
+    once_a_week = weekly()["jobs"]["corners"]["strategy"]["matrix"]["corner"]
+    with_a_push = jobs()["oldest"]["steps"][-1]["run"].removeprefix("python scripts/matrix.py ")
+    pythons = {f"python-{v}" for v in jobs()["test"]["strategy"]["matrix"]["python"]}
+    assert {*once_a_week, with_a_push} | pythons & CORNERS.keys() == CORNERS.keys()
+    assert with_a_push == "oldest"
+
+
+def test_newer_packages_are_proposed_for_all_that_is_installed():
+    found = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text("utf8"))["updates"]
+    assert {one["package-ecosystem"]: one["directory"] for one in found} == {
+        "pip": "/",
+        "npm": "/javascript",
+        "github-actions": "/",
+    }
+    assert (ROOT / "requirements.txt").exists()
+    assert (ROOT / "javascript/package-lock.json").exists()
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
