@@ -141,7 +141,10 @@ def run(name: str, corner: Corner, environments: Path) -> Outcome:
     if (python := prepare(corner, environments)) is None:
         return Outcome(name, corner.python, False, "not run: no such Python here", 0)
     surroundings = {**os.environ, **corner.surroundings}
-    ask = "import platform, torch; print(platform.python_version(), torch.__version__)"
+    ask = (
+        "from importlib.metadata import version; from platform import python_version as python;"
+        " print(python(), version('torch'))"
+    )
     versions = subprocess.run(
         [python, "-c", ask], env=surroundings, capture_output=True, text=True, check=True, cwd=ROOT
     ).stdout.split()
