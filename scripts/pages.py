@@ -21,6 +21,11 @@ from sphinx.highlighting import PygmentsBridge
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
 
+HAN = re.compile(
+    "[\u3400-\u9fff](?:[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]*[\u3400-\u9fff\uff00-\uffef])?"
+)
+"""Chinese, from its first letter to its last."""
+
 
 class ask(nodes.General, nodes.Element):
     """A question that opens: its title, then its answer."""
@@ -400,6 +405,14 @@ class BookTranslator(HTML5Translator):
             self.body.append(self.context.pop())
         else:
             super().depart_title(node)
+
+    def visit_Text(self, node: nodes.Text) -> None:
+        """Say which words are Chinese: a voice reads them so, and a browser takes their letters."""
+        start = len(self.body)
+        super().visit_Text(node)
+        if not self.protect_literal_text and HAN.search(node):
+            text = "".join(self.body[start:])
+            self.body[start:] = [HAN.sub(r'<span lang="zh">\g<0></span>', text)]
 
     def visit_table(self, node: nodes.table) -> None:
         """Put it in a box that scrolls."""

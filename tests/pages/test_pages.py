@@ -1,5 +1,6 @@
 """Every page of the built book, in a real browser with the network cut."""
 
+import re
 from os.path import normpath
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -85,6 +86,18 @@ def test_no_internal_link_is_broken(book, trees):
             if fragment and key in ids and unquote(fragment) not in ids[key]:
                 broken.append(f"{name}: {link} (no such place)")
     assert sorted(set(broken)) == []
+
+
+def test_what_is_chinese_says_so(trees):
+    spoken = {}
+    for name in ("reference/glossary.html", "reference/notes-map.html", "genindex.html"):
+        tree = trees[name]
+        han = [
+            e for e in tree.iter() if isinstance(e.tag, str) and re.search(r"[一-鿿]", e.text or "")
+        ]
+        assert all(e.xpath("ancestor-or-self::*[@lang='zh']") for e in han), name
+        spoken[name] = len(han)
+    assert min(spoken.values()) > 20
 
 
 def test_the_index_has_every_term_and_few_letters(trees):
