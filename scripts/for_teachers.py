@@ -108,7 +108,7 @@ class Sessions(FromData):
         ]
         element = nodes.container()
         head = [
-            "| | Session | Walks (minutes) | Before | At home |",
+            "| No. | Session | Walks (minutes) | Before | At home |",
             "| --: | --- | --- | --- | --- |",
         ]
         self.markdown(element, *head, *rows)
