@@ -1,5 +1,5 @@
-# make book | test | check | lab | notebooks | serve | zip | slides | figures. README.md has the same
-# commands without make.
+# make book | test | check | lab | notebooks | serve | zip | pdf | slides | figures. README.md has the
+# same commands without make.
 
 PYTHON ?= python3
 PORT ?= 8000
@@ -19,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4
 # What Python compiled is kept, even where the environment says no: each run would do it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book test check fast lab notebooks serve zip slides figures lint types javascript unit nbval browser weekly clean
+.PHONY: book test check fast lab notebooks serve zip pdf slides figures lint types javascript unit nbval browser weekly clean
 
 # After a failure it forgets what it read: of a page that it knows already it would not warn again.
 book: .venv/installed
@@ -91,9 +91,13 @@ notebooks: .venv/installed
 serve: book
 	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
 
-# To hand out, below _build: the book in one file; slides for teach.md's sessions; the walks' figures
+# To hand out, below _build: the book in one file; the walks printed; slides for teach.md's sessions;
+# the walks' figures
 zip: book
 	$(BIN)/python scripts/make_zip.py
+
+pdf: book
+	$(BIN)/python scripts/make_pdf.py
 
 slides: .venv/installed
 	@command -v npm >/dev/null || { echo "slides need Node, for reveal.js"; exit 1; }
