@@ -19,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4
 # What Python compiled is kept, even where the environment says no: each run would do it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: book test check fast lab notebooks serve zip pdf slides figures lint types javascript unit nbval browser weekly clean
+.PHONY: book test check fast lab notebooks words serve zip pdf slides figures lint types javascript unit nbval browser weekly clean
 
 # After a failure it forgets what it read: of a page that it knows already it would not warn again.
 book: .venv/installed
@@ -87,6 +87,10 @@ lab: .venv/installed
 
 notebooks: .venv/installed
 	$(BIN)/python scripts/run_notebooks.py
+
+# After a change of words alone: minutes in the headers, names of cells; nothing is run
+words: .venv/installed
+	@$(BIN)/python scripts/honest_time.py --write >/dev/null
 
 serve: book
 	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html

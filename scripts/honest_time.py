@@ -2,7 +2,8 @@
 
 usage: python scripts/honest_time.py [--write] [NOTEBOOK ...]   (all of chapters/ if none is named)
 
-`--write` puts the minutes into the line of the first cell that says *About … minutes*.
+`--write` puts the minutes into the line of the first cell that says *About … minutes*, and tidies
+as `run_notebooks.py` does: what a change of words needs, and no kernel. `make words` does all.
 """
 
 import re
@@ -124,7 +125,7 @@ def said(notebook: NotebookNode) -> int | None:
 
 
 def main(arguments: list[str]) -> None:
-    """Print a line a notebook; with ``--write`` mend the headers."""
+    """Print a line a notebook; with ``--write`` mend headers and names of cells."""
     names = [Path(name) for name in arguments if name != "--write"]
     print("minutes words  code output figures play predict exercises  notebook")
     for path in names or NOTEBOOKS:
@@ -135,13 +136,15 @@ def main(arguments: list[str]) -> None:
             f"{spent.figures:8}{spent.explorables:5}{spent.predictions:8}"
             f"{spent.exercise_minutes:10}  {path.parent.name}/{path.stem}"
         )
-        if "--write" in arguments and said(notebook) != spent.minutes:
+        if "--write" in arguments:
             first = notebook.cells[0]
-            first.source, changed = SAID.subn(str(spent.minutes), first.source, count=1)
-            if not changed:
+            first.source, found = SAID.subn(str(spent.minutes), first.source, count=1)
+            if not found:
                 sys.exit(f"{path.name}: its first cell needs a line *About … minutes. …*")
-            tidy(notebook)
-            nbformat.write(notebook, path)
+            tidy(notebook)  # a cell is named after its text
+            text = nbformat.writes(notebook) + "\n"
+            if text != path.read_text(encoding="utf-8"):
+                path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """The minutes in a header come from what the page shows."""
 
 import honest_time
+import nbformat
 import pytest
+import run_notebooks
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 
@@ -77,8 +79,6 @@ def test_the_minutes_of_an_exercise_hold_its_code():
 
 
 def test_writing_mends_the_header_and_nothing_else(tmp_path, capsys):
-    import nbformat
-
     path = tmp_path / "walk.ipynb"
     header = new_markdown_cell("# Title\n\n*About … minutes. You need nothing.*")
     nbformat.write(new_notebook(cells=[header, new_markdown_cell("word " * 400)]), path)
@@ -87,3 +87,19 @@ def test_writing_mends_the_header_and_nothing_else(tmp_path, capsys):
     assert found.cells[0].source == "# Title\n\n*About 3 minutes. You need nothing.*"
     assert honest_time.said(found) == honest_time.cost(found).minutes == 3
     assert "3   40" in capsys.readouterr().out
+
+
+def test_a_changed_word_renames_its_cell_and_nothing_else(tmp_path):
+    path = tmp_path / "walk.ipynb"
+    header = new_markdown_cell("# Title\n\n*About 3 minutes. You need nothing.*")
+    notebook = new_notebook(cells=[header, new_markdown_cell("word " * 400)])
+    run_notebooks.tidy(notebook)
+    nbformat.write(notebook, path)
+    before = path.read_bytes()
+    honest_time.main(["--write", str(path)])
+    assert path.read_bytes() == before
+    path.write_text(path.read_text("utf8").replace("You need nothing", "You need little"), "utf8")
+    honest_time.main(["--write", str(path)])
+    after = nbformat.read(path, as_version=4)
+    assert after.cells[0].id != notebook.cells[0].id
+    assert after.cells[1] == notebook.cells[1]

@@ -202,6 +202,25 @@ def test_binder_takes_our_environment(binder_build):
     assert "requirements.txt" not in everything
 
 
+def test_binder_s_image_is_built_by_steps_that_we_know(binder_build, monkeypatch):
+    """What repo2docker hands to Docker: our environment, then our files, then our postBuild."""
+    monkeypatch.setattr(binder_build, "platform", "linux/amd64")
+    recipe = binder_build.render({})
+    lines = [line.strip() for line in recipe.splitlines() if not line.lstrip().startswith("#")]
+    text = "\n".join(line for line in lines if line)
+    steps = (
+        "COPY --chown=1000:1000 src/.binder/environment.yml ${REPO_DIR}/.binder/environment.yml",
+        'env update -p ${NB_PYTHON_PREFIX} --file ".binder/environment.yml"',
+        "COPY --chown=1000:1000 src/ ${REPO_DIR}/",
+        "RUN chmod +x .binder/postBuild",
+        "RUN ./.binder/postBuild",
+    )
+    assert sorted(steps, key=text.index) == list(steps)
+    assert "requirements.txt" not in text
+    # the reader is nobody special, and so is postBuild
+    assert [line for line in lines if line.startswith("USER ")][-1] == "USER ${NB_USER}"
+
+
 def test_binder_opens_the_questions_where_no_chapter_is_asked_for():
     script = (ROOT / ".binder/postBuild").read_text("utf8")
     (settings,) = re.findall(r"echo '(.*)'", script)
