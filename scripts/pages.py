@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+import colab
+import nbformat
 from course import NUMBERED, PASSED_ON, chapters
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
@@ -457,12 +459,17 @@ class InkFormatter(HtmlFormatter):
 
 
 def ways_to_run(builder: Any, page: str) -> dict[str, str]:
-    """Where a notebook runs: on Binder, and as a file of one's own."""
+    """Where a notebook runs: on Binder, on Colab, and as a file of one's own."""
     options = builder.config.html_theme_options
     owner, name = options["repository_url"].rstrip("/").split("/")[-2:]
     binder = options["launch_buttons"]["binderhub_url"]
     source = f"{page}.ipynb"
+    # Colab runs only what brings its own book along
+    on_colab = colab.is_in(nbformat.read(builder.env.doc2path(page), as_version=4))
     return {
+        "colab": colab.link(options["repository_url"], options["repository_branch"], page)
+        if on_colab
+        else "",
         "binder": f"{binder}/v2/gh/{owner}/{name}/{options['repository_branch']}"
         f"?urlpath=lab/tree/{source}",
         "file": builder.get_relative_uri(page, "").removesuffix(builder.link_suffix)

@@ -10,6 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import colab
 import pytest
 import yaml
 from matrix import CORNERS
@@ -392,12 +393,16 @@ def test_publishing_fills_in_the_repository_it_runs_from(tmp_path):
 
 
 def test_the_repository_is_named_in_one_place():
+    """And in the first cell of notebooks, which is written from there (scripts/colab.py)."""
     config = (ROOT / "_config.yml").read_text("utf8")
     slug = yaml.safe_load(config)["repository"]["url"].split("/", 3)[3]
     tracked = subprocess.run(
         ["git", "grep", "-l", slug], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout.split()
-    assert set(tracked) <= {"_config.yml"}
+    for name in set(tracked) - {"_config.yml"}:
+        cells = json.loads((ROOT / name).read_text("utf8"))["cells"]
+        naming = ["".join(cell["source"]) for cell in cells if slug in json.dumps(cell)]
+        assert naming == [colab.source()], name
 
 
 # --- what comes with a repository -----------------------------------------------------------------
