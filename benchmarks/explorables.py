@@ -34,6 +34,7 @@ from d2lattn.book.explorables import (
     PermuteAndEncode,
     SaturationLab,
     Storyboard,
+    Swap,
     TransformerTour,
     TransformerXray,
     TurningClock,
@@ -74,6 +75,19 @@ def fourteen_words() -> Storyboard:
         "probabilities": [[1 / 14] * 14] * 14,
     }
     return Storyboard(words, words, steps, words, picture=5)
+
+
+def three_swaps() -> Swap:
+    """Give the swap as many words and sentences as it takes; each state turns every other word."""
+    words, others = [f"word{i}" for i in range(12)], [f"other{i}" for i in range(12)]
+    sentence = {"source": words[:9], "target": words, "place": 4, "word": "other"}
+    weights = [[(1 + math.sin(i * j)) / 18 for j in range(9)] for i in range(12)]
+    chances = [
+        [[0.7 * (k == i + 12 * (j > 0 and (i + j) % 2)) for k in range(24)] for j in range(10)]
+        for i in range(12)
+    ]
+    saw = [{"weights": weights, "chances": chances}] * 3
+    return Swap([sentence] * 3, {"forwards": saw, "both ways": saw}, words + others)
 
 
 def six_forgeries() -> Forge:
@@ -166,6 +180,7 @@ CASES: dict[str, Callable[[], Explorable]] = {
     "SaturationLab, field": lambda: SaturationLab(view="field", score="additive"),
     "AlignmentJudge, 12 sentences": twelve_sentences,
     "Storyboard, 14 words": fourteen_words,
+    "Swap, 3 sentences": three_swaps,
     "Forge, 6 sentences": six_forgeries,
     "HeadAblation, 6 heads": six_heads,
     "PermuteAndEncode, 8 words": eight_words,
@@ -177,7 +192,7 @@ CASES: dict[str, Callable[[], Explorable]] = {
 
 # Where all that can be moved is folded away.
 UNFOLD = """() => {
-  const hands = '.d2lx input[type=range], .d2lx [role=slider], .d2lx-film button';
+  const hands = '.d2lx input[type=range], .d2lx [role=slider], :is(.d2lx-film, .d2lx-reads) button';
   if ([...document.querySelectorAll(hands)].some((e) => e.checkVisibility())) return;
   document.querySelectorAll('details').forEach((one) => (one.open = true));
 }"""
@@ -186,9 +201,10 @@ UNFOLD = """() => {
 # posts a message that arrives once the frame is painted.
 MOVE = """async (i) => {
   const seen = (name) => [...document.querySelectorAll(name)].filter((e) => e.checkVisibility());
+  const buttons = ':is(.d2lx-film, .d2lx-reads) button';
   const ranges = seen('.d2lx input[type=range]');
   const points = seen('.d2lx [role=slider]');
-  const sliders = ranges.length ? ranges : points.length ? points : seen('.d2lx-film button');
+  const sliders = ranges.length ? ranges : points.length ? points : seen(buttons);
   const keys = ['ArrowLeft', 'ArrowUp', 'ArrowRight', 'ArrowDown'];
   const input = sliders[i % sliders.length];
   const [low, high] = [Number(input.min), Number(input.max)];

@@ -24,6 +24,7 @@ from d2lattn.analysis.ablation import (
     value_lengths,
     without_heads,
 )
+from d2lattn.analysis.exchanging import exchange_each_state
 from d2lattn.analysis.hiding import changed_by_hiding, hide_each_state
 from d2lattn.analysis.metrics import (
     AlignmentScores,

@@ -15,6 +15,7 @@ from d2lattn.book.explorables.permute_and_encode import PermuteAndEncode
 from d2lattn.book.explorables.saturation_lab import SaturationLab
 from d2lattn.book.explorables.sign import Sign
 from d2lattn.book.explorables.storyboard import Storyboard
+from d2lattn.book.explorables.swap import Swap
 from d2lattn.book.explorables.tour import TransformerTour
 from d2lattn.book.explorables.turning_clock import TurningClock
 from d2lattn.book.explorables.xray import TransformerXray
@@ -30,6 +31,7 @@ __all__ = [
     "SaturationLab",
     "Sign",
     "Storyboard",
+    "Swap",
     "TransformerTour",
     "TransformerXray",
     "TurningClock",

@@ -10,6 +10,7 @@ from d2lattn.book.explorables.alignment_judge import cut, links, short_row
 from d2lattn.book.explorables.base import Explorable, paragraph, table
 from d2lattn.book.explorables.traits import (
     Flag,
+    Made,
     Number,
     OneOf,
     UnusableValue,
@@ -26,18 +27,6 @@ VERDICTS = ("plausible", "faithful", "both", "neither")
 PIECES = ("gold", "baselines", "hidden", "scale")
 
 Record = dict[str, Any]
-
-
-class Made(traitlets.TraitType[Record, Any]):
-    """What the explorable has made of the sentences it was given."""
-
-    def default(self, obj: Any = None) -> Record:
-        """Nothing yet."""
-        return {}
-
-    def validate(self, obj: Any, value: Any) -> Record:
-        """What Forge itself has made needs no check."""
-        return value
 
 
 class Answers(traitlets.TraitType[list[Any], Any]):

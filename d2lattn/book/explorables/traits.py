@@ -171,6 +171,18 @@ class Words(Numbers):
         return self.few(words(self.name, value))
 
 
+class Made(traitlets.TraitType[dict[str, Any], Any]):
+    """What the explorable has made of the sentences it was given."""
+
+    def default(self, obj: Any = None) -> dict[str, Any]:
+        """Nothing yet."""
+        return {}
+
+    def validate(self, obj: Any, value: Any) -> dict[str, Any]:
+        """What the explorable itself has made needs no check."""
+        return value
+
+
 class OneOf(traitlets.TraitType[str, Any]):
     """One of a few strings."""
 

@@ -17,6 +17,7 @@ from d2lattn.book.explorables import (
     SaturationLab,
     Sign,
     Storyboard,
+    Swap,
     TransformerTour,
     TransformerXray,
     TurningClock,
@@ -125,6 +126,33 @@ def bench(**state) -> HeadAblation:
     return HeadAblation([first, second], zero_and_mean, "error", **state)
 
 
+def swap(**state) -> Swap:
+    """Two sentences, read forwards (the changed word's own state turns words) and both ways."""
+    source, target = ["the", "happy", "cow", "."], ["la", "vache", "heureuse"]
+    vocabulary = ["le", "la", "vache", "chien", "heureuse", "heureux"]
+    weights = [[0.25, 0, 0.75, 0], [0, 0.125, 0.875, 0], [0, 1, 0, 0]]
+
+    def chances(places: list[int]) -> list[list[list[float]]]:
+        """For each word: it, but where the state that turns it is exchanged the other one."""
+        rows = []
+        for place, (own, other) in zip(places, [(1, 0), (2, 3), (4, 5)], strict=True):
+            row = [[0.0] * 6 for _ in range(5)]
+            for state, one in enumerate(row):
+                turns = state == 1 + place
+                one[own], one[other] = (0.125, 0.75) if turns else (0.875, 0.0625)
+            rows.append(row)
+        return rows
+
+    forwards, both = chances([2, 2, 2]), chances([0, 2, 1])
+    one = {"source": source, "target": target, "place": 2, "word": "dog"}
+    short = {**one, "columns": (1, 2), "rows": (1, 2), "asked": 2}
+    readers = {
+        name: [{"weights": weights, "chances": found}] * 2
+        for name, found in (("forwards", forwards), ("both ways", both))
+    }
+    return Swap([one, short], readers, vocabulary, **({"column": 2} | state))
+
+
 def tour(**state) -> TransformerTour:
     """Seven source tokens and eight target tokens, so that no shape is mistaken for another."""
     source = ["the", "happy", "cow", "saw", "her", ".", "<eos>"]
@@ -185,6 +213,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "Sign": sign,
     "Storyboard": story,
     "Forge": lambda: forge(drawn=0),
+    "Swap": swap,
     "HeadAblation": bench,
     "PermuteAndEncode": PermuteAndEncode,
     "TransformerTour": tour,

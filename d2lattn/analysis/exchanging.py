@@ -1,0 +1,67 @@
+"""Exchange the encoder's states, one at a time, for another sentence's (chapter 4b)."""
+
+import torch
+from torch import Tensor
+
+from d2lattn.checks import check_integers, wrong
+from d2lattn.seq2seq import EncoderDecoder
+from d2lattn.training import evaluating, shift_right
+
+
+@torch.no_grad()
+def exchange_each_state(
+    model: EncoderDecoder, source: Tensor, other: Tensor, target: Tensor
+) -> Tensor:
+    """Predict each word of sentences with their own states, and with each one from another.
+
+    A state that is exchanged is the one which the encoder has at the same place of the other
+    sentence; the decoder attends to it at all steps. The words that it reads are those of the
+    target.
+
+    >>> from d2lattn.seq2seq import Seq2SeqAttentionDecoder, Seq2SeqEncoder
+    >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
+    >>> ours, other = torch.tensor([[5, 6, 2]]), torch.tensor([[5, 7, 2]])
+    >>> chances = exchange_each_state(model, ours, other, torch.tensor([[4, 2]]))
+    >>> chances.shape  # one sentence; two steps; nothing and three states; seven words
+    torch.Size([1, 2, 4, 7])
+    >>> bool((chances[:, :, 1] == chances[:, :, 0]).all())  # read forwards, that state is the same
+    True
+
+    Args:
+        model: its encoder gives states (B, S, D), alone or with its last state.
+        source: tokens of sentences of one length, without padding, shape (B, S).
+        other: tokens of as many sentences of the same length.
+        target: the tokens that the decoder is made to write, of one length too, shape (B, T).
+
+    Returns:
+        Probabilities of the word written at each step, shape (B, T, S + 1, V): row 0 with nothing
+        exchanged, row 1 + s with state s from the other sentence.
+
+    Raises:
+        TypeError: tokens are no tensor of integers.
+        ValueError: a shape does not fit.
+
+    Source: Geiger and others 2021 exchange a network's inner states so.
+    """
+    for name, tokens in (("source", source), ("other", other), ("target", target)):
+        check_integers(name, tokens)
+    if source.dim() != 2:
+        raise wrong(ValueError, "source", source, "(B, S)")
+    if other.shape != source.shape:
+        raise wrong(ValueError, "other", other, f"the shape of source, {tuple(source.shape)}")
+    if target.dim() != 2 or len(target) != len(source):
+        raise wrong(ValueError, "target", target, f"(B, T), where B is {len(source)}")
+    batch_size, num_states = source.shape
+    theirs = torch.zeros(num_states + 1, num_states, dtype=torch.bool, device=source.device)
+    theirs[1:].fill_diagonal_(True)  # (S + 1, S)
+    rows = torch.arange(batch_size, device=source.device).repeat_interleave(num_states + 1)
+    with evaluating(model):
+        ours, foreign = model.encoder(source), model.encoder(other)
+        alone = isinstance(ours, Tensor)
+        own, elsewhere = (ours, foreign) if alone else (ours[0], foreign[0])  # (B, S, D)
+        mixed = torch.where(theirs[..., None], elsewhere[:, None], own[:, None])  # (B, S + 1, S, D)
+        states = mixed.flatten(0, 1)  # (B (S + 1), S, D)
+        encoded = states if alone else (states, ours[1][:, rows])
+        logits, _ = model.decoder(shift_right(target)[rows], model.decoder.init_state(encoded))
+    chances = logits.softmax(dim=-1)  # (B (S + 1), T, V)
+    return chances.unflatten(0, (batch_size, num_states + 1)).transpose(1, 2)

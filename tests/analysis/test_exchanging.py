@@ -1,0 +1,94 @@
+"""Exchanging states: one place comes from the other sentence, and nothing else does."""
+
+import pytest
+import torch
+
+import d2lattn as d2l
+
+SOURCE, OTHER = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[5, 6, 8, 2]])
+TARGET = torch.tensor([[4, 3, 2]])
+
+
+def gru(bidirectional):
+    torch.manual_seed(1)
+    return d2l.EncoderDecoder(
+        d2l.Seq2SeqEncoder(9, 3, 4, 2, dropout=0.5, bidirectional=bidirectional),
+        d2l.Seq2SeqAttentionDecoder(7, 3, 4, 2, dropout=0.5, bridge=True),
+    )
+
+
+def transformer():
+    torch.manual_seed(1)
+    sizes = 8, 16, 2, 2, 0.5
+    return d2l.EncoderDecoder(d2l.TransformerEncoder(9, *sizes), d2l.TransformerDecoder(7, *sizes))
+
+
+@pytest.fixture(params=["forwards", "both ways", "transformer"])
+def model(request):
+    if request.param == "transformer":
+        return transformer()
+    return gru(request.param == "both ways")
+
+
+def test_row_0_is_the_model_as_it_is(model):
+    found = d2l.exchange_each_state(model, SOURCE, OTHER, TARGET)
+    assert found.shape == (1, 3, 5, 7)
+    assert not found.requires_grad
+    assert model.training
+    logits, _ = model.eval()(SOURCE, d2l.shift_right(TARGET))
+    torch.testing.assert_close(found[:, :, 0], logits.softmax(dim=-1))
+
+
+@torch.no_grad()
+def test_a_row_has_one_state_of_the_other_sentence(model):
+    (found,) = d2l.exchange_each_state(model, SOURCE, OTHER, TARGET)
+    model.eval()
+    ours, theirs = model.encoder(SOURCE), model.encoder(OTHER)
+    for place in range(4):
+        if isinstance(ours, tuple):
+            states, last = ours[0].clone(), ours[1]
+            states[:, place] = theirs[0][:, place]
+            state = model.decoder.init_state((states, last))
+        else:
+            states = ours.clone()
+            states[:, place] = theirs[:, place]
+            state = model.decoder.init_state(states)
+        logits, _ = model.decoder(d2l.shift_right(TARGET), state)
+        torch.testing.assert_close(found[:, 1 + place], logits[0].softmax(dim=-1))
+
+
+def test_read_forwards_no_state_before_the_change_is_another_one():
+    (found,) = d2l.exchange_each_state(gru(False), SOURCE, OTHER, TARGET)
+    torch.testing.assert_close(found[:, 1:3], found[:, :1].expand(-1, 2, -1), rtol=0, atol=0)
+    assert not torch.allclose(found[:, 3], found[:, 0])
+    (both,) = d2l.exchange_each_state(gru(True), SOURCE, OTHER, TARGET)
+    assert not torch.allclose(both[:, 1], both[:, 0])
+
+
+def test_sentences_do_not_disturb_each_other(model):
+    source, other = torch.cat((SOURCE, OTHER)), torch.tensor([[5, 6, 8, 2], [1, 6, 8, 2]])
+    target = torch.tensor([[4, 3, 2], [6, 5, 2]])
+    found = d2l.exchange_each_state(model, source, other, target)
+    for row in range(2):
+        alone = d2l.exchange_each_state(model, source[[row]], other[[row]], target[[row]])
+        torch.testing.assert_close(found[[row]], alone)
+    assert not torch.allclose(found[0], found[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("source", (SOURCE[0], OTHER, TARGET)),
+        ("other", (SOURCE, OTHER[:, :3], TARGET)),
+        ("target", (SOURCE, OTHER, TARGET[0])),
+        ("target", (SOURCE, OTHER, TARGET.repeat(2, 1))),
+    ],
+)
+def test_other_shapes_are_refused(name, arguments):
+    with pytest.raises(ValueError, match=name):
+        d2l.exchange_each_state(gru(True), *arguments)
+
+
+def test_words_are_refused():
+    with pytest.raises(TypeError, match="other"):
+        d2l.exchange_each_state(gru(True), SOURCE, OTHER.float(), TARGET)
