@@ -46,7 +46,7 @@ def asked(pairs: Sequence[Pair]) -> dict[str, list[Asked]]:
 
 
 def swapped(translator: translation.Translator, words: Sequence[Asked]) -> Iterator[believing.Word]:
-    """Carry over one state at a time, at all steps: whether the word becomes what it should."""
+    """Carry over one state at a time, at the word's step: whether it becomes what it should."""
     drawn = random.Random(0)
     for pair, step, own, other, wanted in words:
         _, rows = exchanging.exchanged(translator, pair, pair, [[]], step, since=0)
@@ -63,7 +63,7 @@ def swapped(translator: translation.Translator, words: Sequence[Asked]) -> Itera
             "all": places,
         }
         ((_, found),) = exchanging.written(
-            translator, pair, other, choices, step, exchanging.WHEN[:1]
+            translator, pair, other, choices, step, exchanging.WHEN[1:]
         )
         if found.pop("none") == pair.target[step]:
             turned = {name: word == wanted for name, word in found.items()}
@@ -86,14 +86,14 @@ def page(options: argparse.Namespace) -> Iterator[str]:
         "sentences whose noun, a later word, is exchanged for a masculine one, and all object "
         "pronouns before their verb, exchanged for *them*; those that are right with no state "
         "exchanged. Percent that become *le*, or *les*, when one state is carried over from the "
-        "other sentence, at all steps. *Its own* is the state at the English *the*, or at the "
+        "other sentence, at the word's own step. *Its own* is the state at the English *the*, or at the "
         "pronoun; *a random one* is none of these, nor that of the word exchanged."
     )
     yield ""
     yield translation.row("reads, word, seed", "words", *COLUMNS.values())
     yield translation.rule(2 + len(COLUMNS))
     questions = asked(corpus.test[: options.sentences])
-    for kind in believing.KINDS:
+    for kind in options.kinds:
         for seed in options.seeds:
             translator = translation.fit(kind, corpus.train, seed, settings)
             for name, words in questions.items():
@@ -106,6 +106,7 @@ def page(options: argparse.Namespace) -> Iterator[str]:
 def main() -> None:
     """Train, swap, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kinds", nargs="+", default=believing.KINDS, choices=believing.KINDS)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--pairs", type=int, default=42_000, help="to train on")
     parser.add_argument("--held-out", type=int, help="of each set (default: all)")

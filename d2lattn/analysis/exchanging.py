@@ -3,9 +3,11 @@
 import torch
 from torch import Tensor
 
+from d2lattn.analysis.hiding import with_history
 from d2lattn.checks import check_integers, wrong
-from d2lattn.seq2seq import EncoderDecoder
+from d2lattn.seq2seq import AttentionState, EncoderDecoder
 from d2lattn.training import evaluating, shift_right
+from d2lattn.transformer import TransformerState
 
 
 @torch.no_grad()
@@ -14,9 +16,9 @@ def exchange_each_state(
 ) -> Tensor:
     """Predict each word of sentences with their own states, and with each one from another.
 
-    A state that is exchanged is the one which the encoder has at the same place of the other
-    sentence; the decoder attends to it at all steps. The words that it reads are those of the
-    target.
+    In place of a state stands the one which the encoder has at the same place of the other
+    sentence. The decoder sees it at that step; the steps before are as they were, and so are the
+    words that it has read.
 
     >>> from d2lattn.seq2seq import Seq2SeqAttentionDecoder, Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
@@ -28,7 +30,7 @@ def exchange_each_state(
     True
 
     Args:
-        model: its encoder gives states (B, S, D), alone or with its last state.
+        model: its decoder is a `Seq2SeqAttentionDecoder` or a `TransformerDecoder`.
         source: tokens of sentences of one length, without padding, shape (B, S).
         other: tokens of as many sentences of the same length.
         target: the tokens that the decoder is made to write, of one length too, shape (B, T).
@@ -38,7 +40,7 @@ def exchange_each_state(
         exchanged, row 1 + s with state s from the other sentence.
 
     Raises:
-        TypeError: tokens are no tensor of integers.
+        TypeError: tokens are no tensor of integers, or the decoder carries another state.
         ValueError: a shape does not fit.
 
     Source: Geiger and others 2021 exchange a network's inner states so.
@@ -61,7 +63,13 @@ def exchange_each_state(
         own, elsewhere = (ours, foreign) if alone else (ours[0], foreign[0])  # (B, S, D)
         mixed = torch.where(theirs[..., None], elsewhere[:, None], own[:, None])  # (B, S + 1, S, D)
         states = mixed.flatten(0, 1)  # (B (S + 1), S, D)
-        encoded = states if alone else (states, ours[1][:, rows])
-        logits, _ = model.decoder(shift_right(target)[rows], model.decoder.init_state(encoded))
-    chances = logits.softmax(dim=-1)  # (B (S + 1), T, V)
-    return chances.unflatten(0, (batch_size, num_states + 1)).transpose(1, 2)
+        copies = model.decoder.init_state(states if alone else (states, ours[1][:, rows]))
+        if not isinstance(copies, AttentionState | TransformerState):
+            wanted = "an AttentionState or a TransformerState"
+            raise wrong(TypeError, "the decoder's state", copies, wanted)
+        steps = []
+        for word in shift_right(target).split(1, dim=1):  # T times (B, 1)
+            logits, after = model.decoder(word[rows], copies)  # (B (S + 1), 1, V)
+            steps.append(logits[:, 0].softmax(dim=-1).unflatten(0, (batch_size, num_states + 1)))
+            copies = with_history(after, rows * (num_states + 1))
+    return torch.stack(steps, dim=1)

@@ -99,7 +99,7 @@ def _each_step(
         for word in shift_right(target).split(1, dim=1):  # T times (B, 1)
             logits, after = decoder(word[sentences], copies)  # (B (S + 2), 1, V)
             steps.append(read(logits[:, 0].unflatten(0, mask.shape[:2])))
-            copies = _with_history(after, unharmed)
+            copies = with_history(after, unharmed)
     return torch.stack(steps, dim=1)
 
 
@@ -114,7 +114,7 @@ def _with_mask(state: Any, mask: Tensor) -> Any:
     raise wrong(TypeError, "the decoder's state", state, "an AttentionState or a TransformerState")
 
 
-def _with_history(state: Any, rows: Tensor) -> Any:
+def with_history(state: Any, rows: Tensor) -> Any:
     """The state in which each copy has written what these `rows` have; it asks its own source."""
     if isinstance(state, AttentionState):
         return state._replace(hidden=state.hidden[:, rows])

@@ -44,17 +44,28 @@ def test_a_row_has_one_state_of_the_other_sentence(model):
     (found,) = d2l.exchange_each_state(model, SOURCE, OTHER, TARGET)
     model.eval()
     ours, theirs = model.encoder(SOURCE), model.encoder(OTHER)
+    words = d2l.shift_right(TARGET)
     for place in range(4):
         if isinstance(ours, tuple):
             states, last = ours[0].clone(), ours[1]
             states[:, place] = theirs[0][:, place]
-            state = model.decoder.init_state((states, last))
+            mixed = states, last
         else:
-            states = ours.clone()
-            states[:, place] = theirs[:, place]
-            state = model.decoder.init_state(states)
-        logits, _ = model.decoder(d2l.shift_right(TARGET), state)
-        torch.testing.assert_close(found[:, 1 + place], logits[0].softmax(dim=-1))
+            mixed = ours.clone()
+            mixed[:, place] = theirs[:, place]
+        for step in range(3):
+            # The steps before on the sentence's own states, this one on the mixed ones.
+            own, there = model.decoder.init_state(ours), model.decoder.init_state(mixed)
+            if step:
+                _, own = model.decoder(words[:, :step], own)
+                if isinstance(ours, tuple):
+                    there = there._replace(hidden=own.hidden)
+                else:
+                    blocks = zip(there.blocks, own.blocks, strict=True)
+                    kept = tuple(a._replace(past=b.past) for a, b in blocks)
+                    there = own._replace(blocks=kept)
+            logits, _ = model.decoder(words[:, step : step + 1], there)
+            torch.testing.assert_close(found[step, 1 + place], logits[0, 0].softmax(dim=-1))
 
 
 def test_read_forwards_no_state_before_the_change_is_another_one():

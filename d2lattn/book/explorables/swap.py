@@ -24,7 +24,8 @@ class Swap(Explorable):
     The reader picks a column: the encoder's state there then comes from another sentence, which
     differs in one word, and each row tells which word is the likeliest now. All of it has been
     computed before: what is shown are the probabilities that `d2lattn.exchange_each_state` gives,
-    to three decimals. The picture stays the one that belongs to the sentence's own states.
+    to three decimals: a state is exchanged at a row's own step alone. The picture stays that of the
+    sentence's own states.
 
     Args:
         sentences: mappings with source (S words) and target (T words), place and word (which word
