@@ -86,7 +86,7 @@ def page(options: argparse.Namespace) -> Iterator[str]:
         "sentences whose noun, a later word, is exchanged for a masculine one, and all object "
         "pronouns before their verb, exchanged for *them*; those that are right with no state "
         "exchanged. Percent that become *le*, or *les*, when one state is carried over from the "
-        "other sentence, at the word's own step. *Its own* is the state at the English *the*, or at "
+        "other sentence, at the word's own step. *Its own* is the state at English *the*, or at "
         "the pronoun; *a random one* is none of these, nor that of the word exchanged."
     )
     yield ""
