@@ -36,7 +36,7 @@ function render({ model, el }) {
   const put = (/** @type {number} */ column) => update(model, { column });
 
   const sentence = choice({
-    label: "The other sentence has",
+    label: "Other sentence",
     options: cases.map((one) => `${clip(one.word)} for ${clip(one.source[one.place])}`),
     onchange: (i) => update(model, { case: i, column: -1 }),
   });

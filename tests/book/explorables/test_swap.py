@@ -33,6 +33,8 @@ def computed():
         chances = d2l.exchange_each_state(model, ours, other, target)
         target[0, step] = chances[0, step, 0].argmax()
     chances = d2l.exchange_each_state(model, ours, other, target)[0]
+    with torch.no_grad():
+        model(ours, d2l.shift_right(target))
     return target[0].tolist(), model.decoder.attention_weights[0], chances
 
 
