@@ -17,7 +17,7 @@ TABLE = ROOT / "reference" / "bare.md"
 WALKS = [path for path in NOTEBOOKS if path.stem == "walk"]
 
 # Of the second page, what no walk prints yet.
-NOT_YET = {"rotate", "rotary_scores", "distance_bias", "window_mask", "grouped_attention"}
+NOT_YET = {"window_mask", "grouped_attention"}
 
 
 def statements(definition: ast.FunctionDef | ast.ClassDef) -> str:
