@@ -298,20 +298,8 @@ class Dress(SphinxPostTransform):
             sentence = without(sentence, start="It belongs to ")
             sentence = without(sentence, start="You need ", end=".")
             rows += fact("", "", *capital(sentence), label=label)
-        if hurry := self.hurry():
-            rows += fact("", "", *capital(hurry), label="In a hurry")
         rows += fact("", label="Run it")
         return rows
-
-    def hurry(self) -> list[nodes.Node]:
-        """Take *(In a hurry? Read to …)* out of the text."""
-        for paragraph in self.document.findall(nodes.paragraph):
-            before, *found = split(list(paragraph.children), "(In a hurry? ")
-            if found:
-                inside, *after = split(found[0], ".)")
-                paragraph[:] = without(before, end=" ") + [part for one in after for part in one]
-                return inside
-        return []
 
 
 def render(page: HTML5Translator, name: str, **context: Any) -> None:

@@ -111,13 +111,6 @@ def test_an_opener_says_number_question_time_and_needs(visit):
     assert rows["You need"].startswith("Chapters 1 and 2")
 
 
-def test_what_to_read_in_a_hurry_stands_in_the_opener_alone(visit):
-    page = visit("chapters/02-nadaraya-watson/walk.html").page
-    rows = page.locator(".opener dl").inner_text()
-    assert "Read to Back to the households, then The answer" in rows
-    assert page.locator("article").inner_text().count("In a hurry") == 1
-
-
 def test_a_guess_is_shown_again_beside_the_answer_and_kept_nowhere(visit):
     page = visit(WALK).page
     asking = page.locator(".asking:has(.predict)").first
