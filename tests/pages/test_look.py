@@ -325,6 +325,24 @@ def test_figures_have_their_captions_beside_them_and_on_a_phone_below(visit):
     assert caption["left"] == cell["left"]
 
 
+def test_a_note_stands_beside_the_text_and_on_a_phone_in_it(visit):
+    seen = visit(WALK)
+    note = """() => {
+        const text = document.querySelector("article section section > p");
+        text.insertAdjacentHTML("afterend", '<aside class="margin"><p>A note.</p></aside>');
+    }"""
+    seen.page.evaluate(note)
+    edges = """() => [document.querySelector("article section section > p"),
+        document.querySelector("aside.margin")].map((e) => e.getBoundingClientRect())"""
+    text, aside = seen.page.evaluate(edges)
+    assert aside["left"] >= text["right"]
+    assert seen.look() == []
+    seen.turn("light", width=360)
+    text, aside = seen.page.evaluate(edges)
+    assert aside["top"] >= text["bottom"]
+    assert seen.look() == []
+
+
 def test_a_walk_leads_on_to_the_next_question_the_workshop_and_deeper_pages(visit):
     ways = visit(WALK).page.get_by_role("navigation", name="Ways on")
     following = ways.get_by_role("link", name=re.compile("Which score should you take"))
