@@ -1,12 +1,15 @@
-"""The Transformer: beside two GRUs on the course's corpus, step by step, and beside PyTorch's.
+"""The Transformer: beside GRUs on the course's corpus, step by step, and beside PyTorch's.
 
 python benchmarks/transformer.py trains the three translators, once for each seed, prints the tables
 and writes them to reference/benchmarks/transformer.md. With --decoding it times writing token by
 token, in transformer-decoding.md; with --encoder a training step of the encoder beside PyTorch's
-own, in transformer-encoder.md.
+own, in transformer-encoder.md. With --race it trains the shipped Transformer's size beside a GRU
+with as many parameters, and with places that begin anywhere, in transformer-race.md; each training
+is kept in a file as soon as it is done, and not done again.
 """
 
 import argparse
+import json
 import platform
 import statistics
 import sys
@@ -46,12 +49,14 @@ from translation import (
 )
 
 import d2lattn as d2l
-from d2lattn.corpus import Pair, batches
+from d2lattn.book.experiments.starts import FARTHEST, REACH, RandomPlaces, RandomStarts
+from d2lattn.corpus import Corpus, Pair, Vocabulary, batches
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from twins import load, stack_as_pytorchs
 
 FOLDER = Path(__file__).parents[1] / "reference" / "benchmarks"
+KEPT = Path("transformer-race.jsonl")
 RECIPES = {  # of each kind: Adam's rate, over which last share it falls to 0, dropout
     PLAIN: {"learning_rate": 4e-3, "decay_share": 0.6, "dropout": 0.2},
     BOTH: {"learning_rate": 4e-3, "decay_share": 0.6, "dropout": 0.2},
@@ -67,6 +72,12 @@ ENCODERS = [  # sequences, positions, width, width of the network, heads
     (32, 64, 256, 1024, 8),
     (4, 256, 256, 1024, 8),
 ]
+SMALL = {"ffn_num_hiddens": 192, "num_heads": 4, "num_layers": 2}  # as the book's own, width 96
+GRU_RECIPE = {"learning_rate": 5e-3, "decay_share": 0.6, "dropout": 0.1}  # as the book's own, too
+TRANSFORMER_RECIPE = {"learning_rate": 3e-3, "decay_share": 0.7, "dropout": 0.0}
+RACE_PAIRS, RACE_EPOCHS = 42_000, 2
+FIRST_PLACES = 0, 4, 8, 12, 16
+SHORT = 8  # tokens on either side at most, where places are counted from further on
 Reading = tuple[str, str]  # whose rows, and which of them
 
 
@@ -241,6 +252,191 @@ def head(command: str) -> Iterator[str]:
     )
 
 
+# A race -----------------------------------------------------------------------------------------
+
+
+def gru(width: int) -> Callable[[int, int], d2l.EncoderDecoder]:
+    """Say how to make Bahdanau's translator of this width, for vocabularies of two sizes."""
+
+    def make(source_size: int, target_size: int) -> d2l.EncoderDecoder:
+        sizes = EMBED_SIZE, width, 1
+        return d2l.EncoderDecoder(
+            d2l.Seq2SeqEncoder(source_size, *sizes, 0.0, bidirectional=True),
+            d2l.Seq2SeqAttentionDecoder(target_size, *sizes, GRU_RECIPE["dropout"]),
+        )
+
+    return make
+
+
+def transformer(encoding: Callable[..., nn.Module]) -> Callable[[int, int], d2l.EncoderDecoder]:
+    """Say how to make the small Transformer, with positions of this kind."""
+
+    def make(source_size: int, target_size: int) -> d2l.EncoderDecoder:
+        return d2l.EncoderDecoder(
+            d2l.TransformerEncoder(source_size, 96, **SMALL, pos_encoding=encoding(96, 0)),
+            d2l.TransformerDecoder(target_size, 96, **SMALL, pos_encoding=encoding(96, 0)),
+        )
+
+    return make
+
+
+RACERS = {  # how each is made, how it is trained, and what it is
+    "larger Bahdanau": (
+        gru(176),
+        GRU_RECIPE,
+        "chapter 4's translator, with 176 units in place of 128",
+    ),
+    "Transformer": (
+        transformer(d2l.PositionalEncoding),
+        TRANSFORMER_RECIPE,
+        "width 96, networks of 192, four heads, two layers on either side",
+    ),
+    "random starts": (
+        transformer(RandomStarts),
+        TRANSFORMER_RECIPE,
+        "the same, but in training each sentence's places, on either side, begin at a random "
+        f"one from 0 to {FARTHEST}",
+    ),
+    "random places": (
+        transformer(RandomPlaces),
+        TRANSFORMER_RECIPE,
+        "the same, but in training each sentence's places, on either side, are drawn in order from "
+        f"the first so many, at most {REACH}",
+    ),
+}
+
+
+def counted_from(start: int, translator: Translator, pairs: list[Pair]) -> float:
+    """Give BLEU if the first word of both sentences stands at this place."""
+
+    def later(_: nn.Module, args: tuple) -> tuple:  # (X,) or (X, place)
+        return args[0], start + sum(args[1:])
+
+    halves = translator.model.encoder, translator.model.decoder
+    hooks = [half.pos_encoding.register_forward_pre_hook(later) for half in halves]
+    value = bleu(translate(translator, pairs))
+    for hook in hooks:
+        hook.remove()
+    return value
+
+
+def race_once(name: str, seed: int, epochs: int, corpus: Corpus) -> dict:
+    """Train one of the racers, and judge it."""
+    make, wanted, _ = RACERS[name]
+    source_vocab = Vocabulary(pair.source for pair in corpus.train)
+    target_vocab = Vocabulary(pair.target for pair in corpus.train)
+    torch.manual_seed(seed)
+    model = make(len(source_vocab), len(target_vocab))
+    start = time.process_time()
+    history = d2l.train(
+        model,
+        lambda generator: batches(
+            corpus.train, source_vocab, target_vocab, BATCH_SIZE, generator=generator
+        ),
+        num_epochs=epochs,
+        learning_rate=wanted["learning_rate"],
+        decay_share=wanted["decay_share"],
+        seed=seed,
+    )
+    seconds = time.process_time() - start
+    translator = Translator(model, source_vocab, target_vocab, history, seconds)
+    found = {
+        "name": name,
+        "seed": seed,
+        "pairs": len(corpus.train),
+        "epochs": epochs,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "seconds": seconds,
+    }
+    everything = Translated()
+    for split in ("test", "unseen", "long"):
+        done = translate(translator, getattr(corpus, split))
+        found[split] = bleu(done)
+        if split != "unseen":
+            everything.pairs += done.pairs
+            everything.outputs += done.outputs
+    lengths = by_length(everything).items()
+    found |= {f"{shortest} to {longest}": value for (shortest, longest), value in lengths}
+    if hasattr(model.encoder, "pos_encoding"):
+        short = [p for p in corpus.test if max(len(p.source), len(p.target)) <= SHORT]
+        found |= {f"from {first}": counted_from(first, translator, short) for first in FIRST_PLACES}
+    return found
+
+
+def race(options: argparse.Namespace) -> Iterator[str]:
+    """Write the section on the race, line by line."""
+    corpus = corpus_for(options)
+    kept = options.keep.read_text("utf-8").splitlines() if options.keep.exists() else []
+    done = [json.loads(line) for line in kept]
+    sizes = {"pairs": len(corpus.train), "epochs": options.epochs}
+    by_racer: dict[str, list[dict]] = {name: [] for name in RACERS}
+    for seed in options.seeds:
+        for name in options.only or RACERS:
+            wanted = {"name": name, "seed": seed} | sizes
+            found = next((one for one in done if one | wanted == one), None)
+            if found is None:
+                found = race_once(name, seed, options.epochs, corpus)
+                with options.keep.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(found) + "\n")
+            print(found, file=sys.stderr, flush=True)
+            by_racer[name].append(found)
+    if options.only:
+        return
+
+    yield from head("python benchmarks/transformer.py --race")
+    yield ""
+    yield (
+        f"Translators trained on the same {len(corpus.train):,} pairs, {options.epochs} times "
+        f"through, in batches of {BATCH_SIZE} with Adam, seeds "
+        f"{', '.join(map(str, options.seeds))}. Each figure is the mean over the seeds, and behind "
+        f"it that of each seed; {len(corpus.test):,} pairs are held out, and as many of *unseen* "
+        "and of *long*. Translations are greedy. Seconds are the processor's, while others used it."
+    )
+    yield ""
+    for name, (_, recipe_of, what) in RACERS.items():
+        yield (
+            f"- *{name}*: {what}. Adam at {recipe_of['learning_rate']} falling to 0 over the last "
+            f"{recipe_of['decay_share']:.0%} of the steps, dropout {recipe_of['dropout']}."
+        )
+
+    def cells(name: str, columns: list[str], digits: int = 1) -> list[str]:
+        return [each([one[column] for one in by_racer[name]], digits) for column in columns]
+
+    splits = {"BLEU": "test", "BLEU unseen": "unseen", "BLEU long": "long"}
+    yield ""
+    yield row("racer", *splits)
+    yield rule(1 + len(splits))
+    for name in RACERS:
+        yield row(name, *cells(name, list(splits.values())))
+    yield ""
+    yield row("racer", "parameters", "training, s")
+    yield rule(3)
+    for name, results in by_racer.items():
+        yield row(name, f"{results[0]['parameters']:,}", *cells(name, ["seconds"], 0))
+    yield from ("", "**BLEU by the length of the source** (tokens; test and long together)", "")
+    groups = [f"{shortest} to {longest}" for shortest, longest in LENGTHS]
+    groups = [group for group in groups if group in by_racer["Transformer"][0]]
+    yield row("racer", *groups)
+    yield rule(1 + len(groups))
+    for name in RACERS:
+        yield row(name, *cells(name, groups))
+    yield from ("", "**BLEU by the place that the first word has in use**", "")
+    yield f"Of the sentences of *test* with at most {SHORT} tokens on either side."
+    yield ""
+    places = [f"from {first}" for first in FIRST_PLACES]
+    yield row("racer", *places)
+    yield rule(1 + len(places))
+    for name, results in by_racer.items():
+        if places[0] in results[0]:
+            yield row(name, *cells(name, places))
+
+
+def each(values: list[float], digits: int) -> str:
+    """Write a mean, and the values behind it."""
+    mean = f"{statistics.mean(values):.{digits}f}"
+    return f"{mean} ({', '.join(f'{value:.{digits}f}' for value in values)})"
+
+
 # Step by step ------------------------------------------------------------------------------------
 
 
@@ -400,17 +596,22 @@ def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--pairs", type=int, default=80_000, help="to train on")
+    parser.add_argument("--pairs", type=int, help="to train on (default 80000; race: 42000)")
     parser.add_argument("--held-out", type=int, help="of each set (default: all)")
-    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--epochs", type=int, help="(default 2; race: 2)")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--decoding", action="store_true", help="writing over length, and no more")
+    only.add_argument("--race", action="store_true", help="equal sizes, and random starts")
     only.add_argument("--encoder", action="store_true", help="a step of the encoder, and no more")
     parser.add_argument("--batch-size", type=int, default=1, help="of sentences written at once")
     parser.add_argument("--rounds", type=int, default=3, help="of writing")
     parser.add_argument("--seconds", type=float, default=4.0, help="for each cell, encoder only")
     parser.add_argument("--output", type=Path, help="where the section goes")
+    parser.add_argument("--only", nargs="+", help="racers to train now, without writing a page")
+    parser.add_argument("--keep", type=Path, default=KEPT, help="where the race keeps trainings")
     options = parser.parse_args()
+    options.pairs = options.pairs or (RACE_PAIRS if options.race else 80_000)
+    options.epochs = options.epochs or (RACE_EPOCHS if options.race else 2)
     options.encoder_dropout, options.min_freq = 0.0, 1
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -418,6 +619,8 @@ def main() -> None:
         write, output = decoding, FOLDER / "transformer-decoding.md"
     elif options.encoder:
         write, output = encoding, FOLDER / "transformer-encoder.md"
+    elif options.race:
+        write, output = race, FOLDER / "transformer-race.md"
     else:
         write, output = translators, FOLDER / "transformer.md"
     print_and_write(write(options), options.output or output)

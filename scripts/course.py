@@ -12,7 +12,7 @@ from typing import Any
 
 from docutils import nodes
 
-NUMBERED = re.compile(r"(?P<number>\d+b?(?:\.\d+)?)\.? (?P<name>.+)", re.DOTALL)
+NUMBERED = re.compile(r"(?P<number>\d+[bc]?(?:\.\d+)?)\.? (?P<name>.+)", re.DOTALL)
 THEME = Path(__file__).resolve().parents[1] / "theme"
 # The page that is passed on: what a network shows of it, and its picture
 PASSED_ON = {

@@ -122,3 +122,28 @@ def show(upto: int | str) -> None:
 def _chapter(label: str) -> str:
     """The chapter that a row belongs to; "4" comes before "4b"."""
     return label.split()[0]
+
+
+def as_html() -> str:
+    """Write the whole strip as a table for a page, each weight as a bar and in hundredths.
+
+    >>> as_html().count("<tr>") == 2 + len(rows())
+    True
+    """
+    head = "".join(f'<th colspan="3" scope="colgroup">{french}</th>' for french in FRENCH)
+    words = "".join(f'<th scope="col">{english}</th>' for english in ENGLISH * len(FRENCH))
+    lines = [
+        '<table class="thread">',
+        "<caption>What a French word (above) gives to an English one, in hundredths; chapter by "
+        "chapter.</caption>",
+        f"<thead><tr><td></td>{head}</tr>",
+        f"<tr><td></td>{words}</tr></thead>",
+        "<tbody>",
+    ]
+    for label, weights in rows().items():
+        cells = "".join(
+            f'<td style="--w:{weight:.2f}">{100 * weight:.0f}</td>'
+            for weight in weights.flatten().tolist()
+        )
+        lines.append(f'<tr><th scope="row">{label}</th>{cells}</tr>')
+    return "\n".join([*lines, "</tbody>", "</table>", ""])

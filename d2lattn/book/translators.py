@@ -44,7 +44,7 @@ GRUS = "GRUs of 128 units, embeddings of 64"
 BAHDANAU = f"{GRUS}; Bahdanau's attention; the decoder starts from zeros, the encoder reads"
 RECIPES = {
     "one-vector": Recipe(
-        chapters="4",
+        chapters="4, 7b",
         what=f"{GRUS}; no attention: the encoder's last state at every step",
     ),
     "one-directional": Recipe(
@@ -52,7 +52,7 @@ RECIPES = {
         what=f"{BAHDANAU} forwards",
     ),
     "bidirectional": Recipe(
-        chapters="4, 4b, 7b.1",
+        chapters="4, 4b, 7b, 7c.1",
         what=f"{BAHDANAU} both ways",
     ),
     "four-heads": Recipe(
@@ -61,7 +61,7 @@ RECIPES = {
         num_epochs=1,
     ),
     "transformer": Recipe(
-        chapters="7b, 7b.1",
+        chapters="7b, 7b.1, 7c, 7c.1, 7c.2",
         what="Transformer of width 96, networks of 192, four heads, two layers on either side",
         num_epochs=1,
         learning_rate=3e-3,

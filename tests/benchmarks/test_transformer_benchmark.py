@@ -37,6 +37,27 @@ def test_the_page_of_the_translators_can_be_written():
     assert "nan" not in "\n".join(lines)
 
 
+@pytest.mark.slow
+def test_the_page_of_the_race_can_be_written_and_nothing_is_trained_twice(tmp_path, monkeypatch):
+    keep = tmp_path / "kept.jsonl"
+    options = {"seeds": [0], "pairs": 200, "held_out": 30, "epochs": 1, "only": None}
+    options = Namespace(**options, keep=keep)
+    lines = list(transformer.race(options))
+    assert shape(lines) == shape(stored("transformer-race.md"))
+    assert "nan" not in "\n".join(lines)
+    assert len(keep.read_text("utf-8").splitlines()) == len(transformer.RACERS)
+    monkeypatch.setattr(transformer, "race_once", None)  # would fail
+    assert list(transformer.race(options)) == lines
+
+
+def test_the_race_is_between_equals_on_three_seeds():
+    sizes = {row[0].strip(): row[1] for row in cells("transformer-race.md", "") if len(row) == 3}
+    ours, gru = (int(sizes[name].replace(",", "")) for name in ("Transformer", "larger Bahdanau"))
+    assert 0.98 < ours / gru < 1.02
+    for name in transformer.RACERS:
+        assert cells("transformer-race.md", f"{name} |")[0][1].count(",") == 2
+
+
 def test_the_transformer_reaches_98_on_every_seed():
     mean_and_range = cells("transformer.md", "Transformer |")[0][1]
     assert float(re.search(r"\((.+)–", mean_and_range)[1]) >= 98

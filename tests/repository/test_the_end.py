@@ -7,6 +7,8 @@ from typing import NamedTuple
 import nbformat
 import pytest
 
+from d2lattn.book import running_pair
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "chapters" / "the-end.md"
 LINK = re.compile(r"\[([^]]+)\]\(([^)#]+)(?:#[^)]*)?\)")
@@ -87,3 +89,13 @@ def test_the_start_page_leads_to_the_same_questions():
 
 def test_the_landing_page_asks_the_same_questions_in_the_same_order():
     assert [row[:2] for row in table(ROOT / "index.md")] == [row[:2] for row in ROWS]
+
+
+def test_the_strip_has_the_weights_of_all_chapters():
+    assert "the-thread.html" in PAGE.read_text(encoding="utf-8")
+    strip = (ROOT / "images" / "the-thread.html").read_text(encoding="utf-8")
+    assert strip == running_pair.as_html(), "run scripts/make_thread.py"
+    for label, weights in running_pair.rows().items():
+        row = strip.split(f'<th scope="row">{label}</th>')[1].partition("</tr>")[0]
+        shown = [float(text) for text in re.findall(r"--w:([\d.]+)", row)]
+        assert shown == [round(weight, 2) for weight in weights.flatten().tolist()]

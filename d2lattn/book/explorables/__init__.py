@@ -8,6 +8,7 @@ Kept out of ``import d2lattn``, because they load anywidget: a chapter says
 from d2lattn.book.explorables.alignment_judge import AlignmentJudge
 from d2lattn.book.explorables.base import Explorable
 from d2lattn.book.explorables.cue_mixer import CueMixer
+from d2lattn.book.explorables.first_place import FirstPlace
 from d2lattn.book.explorables.forge import Forge
 from d2lattn.book.explorables.head_ablation import HeadAblation
 from d2lattn.book.explorables.nadaraya_watson_bench import NadarayaWatsonBench
@@ -24,6 +25,7 @@ __all__ = [
     "AlignmentJudge",
     "CueMixer",
     "Explorable",
+    "FirstPlace",
     "Forge",
     "HeadAblation",
     "NadarayaWatsonBench",

@@ -10,6 +10,7 @@ from d2lattn.book.explorables import (
     AlignmentJudge,
     CueMixer,
     Explorable,
+    FirstPlace,
     Forge,
     HeadAblation,
     NadarayaWatsonBench,
@@ -204,6 +205,18 @@ def xray(**state) -> TransformerXray:
     return TransformerXray(tiny_decoder(), **({"word": "facade"} | state))
 
 
+def first_place(**state) -> FirstPlace:
+    """Two translators over three first places: one breaks, the other does not."""
+    written = {
+        "as trained": ["la vache dort .", "la vache la .", "la la"],
+        "random starts": ["la vache dort ."] * 3,
+    }
+    bleu = {"as trained": [98, 61.5, 30.2], "random starts": [97.5, 97.25, 97]}
+    return FirstPlace(
+        ["the", "cow", "sleeps", "."], ["la", "vache", "dort", "."], written, bleu, **state
+    )
+
+
 # One of each, as it starts. A new explorable is tested by adding it here.
 EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "CueMixer": CueMixer,
@@ -212,6 +225,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "AlignmentJudge": lambda: AlignmentJudge(SENTENCES),
     "Sign": sign,
     "Storyboard": story,
+    "FirstPlace": first_place,
     "Forge": lambda: forge(drawn=0),
     "Swap": swap,
     "HeadAblation": bench,
