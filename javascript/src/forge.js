@@ -1,28 +1,20 @@
-import { auditing, PIECES } from "./forge/auditing.js";
-import { asked, picture, rowsOf, STEPS } from "./forge/evidence.js";
+import { picture, rowsOf, STEPS } from "./forge/evidence.js";
 import { forging } from "./forge/forging.js";
-import { SUPPORTED } from "./forge/telling.js";
 import {
   announce,
   begin,
   bind,
-  choice,
   fixed,
   h,
   heatmap,
-  keeping,
   noteLine,
   onCanvas,
-  oneOf,
   s,
-  update,
   whole,
   within,
 } from "./kit/index.js";
 
-const STATE = ["view", "sentence", "drawn", "shift", "threshold", "darkest", "gold"];
-const AUDIT = ["case", "answers", "opened"];
-const VIEWS = ["forge", "audit"];
+const STATE = ["sentence", "drawn", "shift", "threshold", "darkest", "gold"];
 
 // Shorter to write: weights come in ten-thousandths, where most are 0 as { place: weight }, and
 // possible links without the sure ones.
@@ -46,14 +38,9 @@ const outline = ({ x, y, width, height }, dashed) =>
   );
 
 function render({ model, el }) {
-  begin(el, "Forge and audit");
+  begin(el, "Forge a picture");
   const given = model.get("data");
   const data = { ...given, sentences: given.sentences.map(unpack) };
-  const view = choice({
-    label: "View",
-    options: ["Forge: make a picture lie", "Audit: judge blind cases"],
-    onchange: (k) => update(model, { view: VIEWS[k] }),
-  });
   const caption = h("p", {});
   const bleu = noteLine();
   const legend = noteLine();
@@ -67,59 +54,50 @@ function render({ model, el }) {
     // Too many to print: a forger prints no numbers.
     digits: 4,
   });
-  const parts = [forging(model, data), auditing(model, data)];
-  const sides = parts.map((part) => h("div", {}, part.controls, part.results));
-  const headings = parts.map((part) => part.heading);
+  const part = forging(model, data);
   el.append(
-    view.el,
     h(
       "div",
       { class: "d2lx-columns d2lx-forge" },
-      h("div", {}, caption, bleu, matrix.el, legend, ...headings),
-      h("div", {}, ...sides),
+      h("div", {}, caption, bleu, matrix.el, legend, part.heading),
+      h("div", {}, h("div", {}, part.controls, part.results)),
     ),
   );
 
   function draw() {
     const state = Object.fromEntries(STATE.map((name) => [name, model.get(name)]));
-    const shown = VIEWS.indexOf(state.view);
-    view.set(shown);
-    for (const group of [sides, headings])
-      group.forEach((part, k) => {
-        part.hidden = k !== shown;
-      });
-    const now = parts[shown].draw(state);
+    const now = part.draw(state);
     caption.replaceChildren(now.caption[0], " → ", h("strong", {}, now.caption[1]));
     bleu.textContent = now.bleu;
-    const setting = now.picture;
+    const setting = /** @type {any} */ (state);
     const one = data.sentences[setting.sentence];
-    // A row that has fallen out is hatched for the forger; a blind case never had it.
+    // A row that has fallen out is hatched.
     const full = rowsOf(one, setting.shift);
-    const rows = shown === 0 ? one.target.map((_, t) => t) : full;
-    legend.textContent = now.gold ? "Outlines are gold links: solid sure, dashed possible." : "";
-    const stars = setting.words && setting.words !== "all" ? asked(one, setting) : [];
+    const rows = one.target.map((_, t) => t);
+    legend.textContent = setting.gold
+      ? "Outlines are gold links: solid sure, dashed possible."
+      : "";
     const goldOf = (/** @type {number} */ t, /** @type {number} */ i) => {
       const here = (/** @type {number[][]} */ links) => links.some(([a, b]) => a === i && b === t);
       return here(one.sure) ? "sure" : here(one.possible) ? "possible" : "";
     };
     matrix.set(picture(one, setting, rows), {
       mask: (row) => full.includes(rows[row]),
-      rows: rows.map((t) => (stars.includes(t) ? `* ${one.target[t]}` : one.target[t])),
+      rows: one.target,
       columns: one.source,
       say(row, i) {
         const weight = one.weights[setting.drawn][rows[row] - setting.shift]?.[i];
-        const link = now.gold && goldOf(rows[row], i);
+        const link = setting.gold && goldOf(rows[row], i);
         return [
           weight !== undefined && "as a share of full ink",
-          // In a blind case the scale tells it, once it is opened.
-          now.weights && weight !== undefined && `weight ${fixed(weight, 3)}`,
+          weight !== undefined && `weight ${fixed(weight, 3)}`,
           link && `gold: ${link}`,
         ]
           .filter(Boolean)
           .join(", ");
       },
       over(layer, box) {
-        const boxes = now.gold
+        const boxes = setting.gold
           ? one.possible
               .filter(([, t]) => rows.includes(t))
               .map(([i, t]) => outline(box(rows.indexOf(t), i), goldOf(t, i) === "possible"))
@@ -129,7 +107,7 @@ function render({ model, el }) {
     });
     announce(el, now.said);
   }
-  return bind(model, [...STATE, ...AUDIT], draw).stop;
+  return bind(model, STATE, draw).stop;
 }
 
 const places = (/** @type {string} */ name) => (x, get) =>
@@ -137,25 +115,15 @@ const places = (/** @type {string} */ name) => (x, get) =>
 const inSteps = (x) =>
   within(0, 1 - 1 / STEPS)(x) && Math.abs(x * STEPS - Math.round(x * STEPS)) < 1e-6;
 
-const listOf = (/** @type {(x: any) => boolean} */ fits) => (list, get) =>
-  Array.isArray(list) && list.length <= get("data").cases.length && list.every(fits);
-
 export default {
   render,
   rebuild: ["data"],
-  // Not the answers: whoever gets a link judges for themselves.
   share: {
-    view: oneOf(VIEWS),
     sentence: places("sentences"),
     drawn: whole(0, 1),
     shift: whole(-1, 1),
     threshold: inSteps,
     darkest: within(1 / STEPS, 1),
-    case: places("cases"),
     gold: () => true,
   },
-  keep: keeping({
-    answers: listOf((x) => x === "" || Object.hasOwn(SUPPORTED, x)),
-    opened: listOf((x) => x === "" || (Array.isArray(x) && x.every((one) => PIECES.includes(one)))),
-  }),
 };

@@ -27,10 +27,9 @@ const one = {
     ],
   ],
   changes: [[[2], [1, 2], []]],
-  words: { form: [0], end: [2] },
   translations: ["le chat rouge"],
 };
-const own = { drawn: 0, tested: 0, shift: 0, threshold: 0, darkest: 1, words: "all" };
+const own = { drawn: 0, shift: 0, threshold: 0, darkest: 1 };
 
 test("links, gold, baselines and hidden states of a sentence are counted", () => {
   // Links the-… cat: 2, 2 and, of two equal weights, 1. Diagonal: 0, 1, 2, of which 0 is right.
@@ -63,11 +62,6 @@ test("white cells are no links, and a scale changes no count", () => {
   assert.deepEqual(forge.count(one, { ...own, darkest: 0.1 }), forge.count(one, own));
 });
 
-test("only the words that are asked about count", () => {
-  const counted = forge.count(one, { ...own, words: "form" });
-  assert.deepEqual([counted.counts, counted.words, counted.sure], [[1, 0, 1, 1, 0], 1, 1]);
-});
-
 test("a tally counts links from a threshold on", () => {
   const bins = Array.from({ length: 20 }, forge.none);
   bins[3] = [5, 1, 1, 1, 0.5];
@@ -86,7 +80,7 @@ test("a verdict follows from the rule, its bounds included", () => {
     /** @type {number} */ other,
   ) => forge.verdict(/** @type {any} */ ({ error, changed, other })).name;
   assert.equal(of(0.1, 0.5, 0.05), "both");
-  assert.equal(of(0.101, 0.5, 0.05), "faithful");
+  assert.equal(of(0.101, 0.5, 0.05), "needed");
   assert.equal(of(0.1, 0.5, 0.051), "plausible");
   assert.equal(of(0.1, 0.09, 0), "plausible");
   assert.equal(of(0.5, 0.2, 0.1), "neither");
@@ -96,15 +90,14 @@ test("a verdict follows from the rule, its bounds included", () => {
 test("reasons tell the numbers, without dividing by nothing", () => {
   const of = (/** @type {number} */ changed, /** @type {number} */ other) =>
     reasons(/** @type {any} */ ({ error: 0.05, diagonal: 0.2, changed, other }))[1];
-  assert.match(of(0.5, 0.1), /^Faithful: no\. 50\.0.% .* against 10\.0.%: 5\.0 times as many\.$/);
+  assert.match(of(0.5, 0.1), /^Needed: no\. 50\.0.% .* against 10\.0.%: 5\.0 times as many\.$/);
   assert.match(of(0.5, 0), /over 100 times/);
   assert.match(of(0, 0), /changes no word/);
   assert.match(of(Number.NaN, Number.NaN), /No state is pointed at/);
 });
 
 test("what was changed is named, and nothing where nothing was", () => {
-  const translators = [{ name: "A" }, { name: "B" }];
-  assert.deepEqual(forge.changesMade(own, translators), []);
-  const all = { drawn: 1, tested: 0, shift: 1, threshold: 0.5, darkest: 0.5, words: "all" };
-  assert.equal(forge.changesMade(all, translators).length, 4);
+  assert.deepEqual(forge.changesMade(own), []);
+  const all = { drawn: 1, shift: 1, threshold: 0.5, darkest: 0.5 };
+  assert.equal(forge.changesMade(all).length, 3);
 });

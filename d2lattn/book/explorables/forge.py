@@ -1,10 +1,8 @@
-"""Forge and audit (chapter 4b): make a heatmap lie, then judge others by their evidence."""
+"""Forge (chapter 4b): make a heatmap lie, and see which number notices."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import traitlets
 
 from d2lattn.book.explorables.alignment_judge import cut, links, short_row
 from d2lattn.book.explorables.base import Explorable, paragraph, table
@@ -12,7 +10,6 @@ from d2lattn.book.explorables.traits import (
     Flag,
     Made,
     Number,
-    OneOf,
     UnusableValue,
     Whole,
     one_number,
@@ -23,71 +20,25 @@ from d2lattn.book.explorables.traits import (
 
 BINS = 20
 MOST_SHOWN = 8
-VERDICTS = ("plausible", "faithful", "both", "neither")
-PIECES = ("gold", "baselines", "hidden", "scale")
 
 Record = dict[str, Any]
 
 
-class Answers(traitlets.TraitType[list[Any], Any]):
-    """The reader's verdict on each case, "" where there is none."""
-
-    allowed: tuple[Any, ...] = ("", *VERDICTS)
-
-    def default(self, obj: Any = None) -> list[Any]:
-        """A list of its own for each explorable."""
-        return []
-
-    def validate(self, obj: Any, value: Any) -> list[Any]:
-        """Check a new value."""
-        if not isinstance(value, list) or not all(self.fits(one) for one in value):
-            raise UnusableValue(f"{self.name} is {str(value)[:40]!r}; {self.wanted()} is needed")
-        return value
-
-    def fits(self, one: Any) -> bool:
-        """Whether one entry will do."""
-        return isinstance(one, str) and one in self.allowed
-
-    def wanted(self) -> str:
-        """What would do."""
-        return f"a list of {', '.join(VERDICTS)} or ''"
-
-
-class Opened(Answers):
-    """For each case the names of the evidence that has been opened, "" or [] for none."""
-
-    def fits(self, one: Any) -> bool:
-        """Whether one entry will do."""
-        return one == "" or (isinstance(one, list) and all(name in PIECES for name in one))
-
-    def wanted(self) -> str:
-        """What would do."""
-        return f"a list of lists of {', '.join(PIECES)}"
-
-
 class Forge(Explorable):
-    """Two translators' heatmaps, which the reader forges, and blind cases, which the reader audits.
+    """Two translators' heatmaps, which the reader forges.
 
-    Two readings of one translator's weights, say of two heads, are two entries with the same bleu,
-    translations and changes. Then no case shows one of them in place of the other.
-
-    In the view "forge" the picture is altered (another encoder, rows that carry the neighbour's
-    label, weights left out, a scale that ends early, a picked sentence) while translation
-    and BLEU stay. The view "audit" shows nine such pictures blind, with evidence that is opened one
-    piece at a time; once the reader has answered, a verdict follows by the rule on the page.
+    The picture is altered (another encoder, rows that carry the neighbour's label, weights left
+    white, a colour scale that ends early, a picked sentence) while translation and BLEU stay.
 
     The evidence: the alignment error rate of the links from each row's largest weight, beside those
     of the diagonal and of random links (their mean), and how often the word changes when the state
     pointed at is hidden, beside the mean over all other words' states. <eos> is no source word.
 
     Traits:
-        view: "forge" or "audit".
         sentence, drawn, shift, threshold, darkest, gold: the forgery. drawn is the number of the
             translator; shift is −1, 0 or 1, as in `d2l.shift_links`; cells with less than the
             threshold are empty (a multiple of 0.05); darkest is the weight at which the ink
             is full; gold outlines the gold links.
-        case, answers, opened: the audit; the case that is shown, the reader's verdicts, and what
-            has been opened in each case.
         data: what the figure has made of the sentences.
 
     Raises ValueError for other shapes, weights outside 0 … 1, and links outside their sentence.
@@ -97,23 +48,19 @@ class Forge(Explorable):
     >>> saw = {"bleu": 100, "translations": ["un chien"], "changes": [[[1, 0], [0, 1]]]}
     >>> forge = Forge([pair], {"forwards": {**saw, "weights": [[[0.3, 0.7], [0.0, 1.0]]]},
     ...                        "both ways": {**saw, "weights": [[[0.9, 0.1], [0.0, 1.0]]]}})
-    >>> forge.data["tallies"]["0 0 0 all"]["sure"], len(forge.data["cases"])
-    (2, 8)
+    >>> forge.data["tallies"]["0 0"]["sure"], len(forge.data["tallies"])
+    (2, 6)
     """
 
     module = "forge"
 
     data = Made().tag(sync=True)
-    view = OneOf(("forge", "audit"), "forge").tag(sync=True)
     sentence = Whole(0, low=0, high=MOST_SHOWN - 1).tag(sync=True)
     drawn = Whole(0, low=0, high=1).tag(sync=True)
     shift = Whole(0, low=-1, high=1).tag(sync=True)
     threshold = Number(0.0, low=0, high=1 - 1 / BINS).tag(sync=True)
     darkest = Number(1.0, low=1 / BINS, high=1).tag(sync=True)
     gold = Flag(False).tag(sync=True)
-    case = Whole(0, low=0, high=20).tag(sync=True)
-    answers = Answers().tag(sync=True)
-    opened = Opened().tag(sync=True)
 
     def __init__(
         self,
@@ -126,7 +73,7 @@ class Forge(Explorable):
 
         Args:
             sentences: records or mappings with source (S words), target (T words), sure and
-                possible, links [source, target], and agreement, if there is any.
+                possible, links [source, target].
             translators: two, by name. Each has bleu; translations, a string for each sentence;
                 weights, for each sentence T rows of S; and changes, of the same shape: whether
                 word t changes when state s alone is hidden.
@@ -138,10 +85,9 @@ class Forge(Explorable):
 
     def check(self, state: Record) -> None:
         """Raise ValueError for values that do not fit together."""
-        for name, have in (("sentence", "sentences"), ("case", "cases")):
-            count = len(state["data"][have])
-            if state[name] >= count:
-                raise UnusableValue(f"{name} is {state[name]}; 0 … {count - 1} is needed")
+        count = len(state["data"]["sentences"])
+        if state["sentence"] >= count:
+            raise UnusableValue(f"sentence is {state['sentence']}; 0 … {count - 1} is needed")
         steps = state["threshold"] * BINS
         if abs(steps - round(steps)) > 1e-6:
             raise UnusableValue(f"threshold is {state['threshold']}; a multiple of 0.05 is needed")
@@ -150,11 +96,9 @@ class Forge(Explorable):
         """HTML for where no script runs."""
         names = " and ".join(one["name"] for one in self.data["translators"])
         return paragraph(
-            "Interactive figure: forge and audit. Heatmaps of "
-            f"{'a trained translator' if self.data['one_model'] else 'two trained translators'} "
-            f"({names}) that can be made to lie, and blind ones to judge by their evidence: error "
-            f"rates over {self.data['size']} sentences, and whether a word changes when the state "
-            "pointed at is hidden. The sentences:"
+            f"Interactive figure: forge. Heatmaps of two trained translators ({names}) that can be "
+            f"made to lie, and what notices: error rates over {self.data['size']} sentences, and "
+            "whether a word changes when the state pointed at is hidden. The sentences:"
         ) + table(
             ["source", "target"],
             [(" ".join(one["source"]), " ".join(one["target"])) for one in self.data["sentences"]],
@@ -177,21 +121,9 @@ def _made(
         same_length(sentences=given, **{f: one[f] for f in ("translations", "weights", "changes")})
     models = list(translators.values())
     sentences = [_sentence(k, one, models) for k, one in enumerate(given)]
-    # Which of the two a case is made from depends on whose links are better.
     tallies = {
-        key(who, who, shift, "all"): tally(sentences, who, who, shift, "all")
-        for who in (0, 1)
-        for shift in (-1, 0, 1)
+        key(who, shift): tally(sentences, who, shift) for who in (0, 1) for shift in (-1, 0, 1)
     }
-    error = [_error(tallies[key(who, who, 0, "all")]) for who in (0, 1)]
-    one_model = all(
-        models[0][name] == models[1][name] for name in ("bleu", "translations")
-    ) and all(first == second for first, second in (one["changes"] for one in sentences))
-    better, worse = sorted((0, 1), key=lambda who: error[who])
-    cases = _cases([sentences[k] for k in shown], better, worse, one_model)
-    for one in cases:
-        setting = one["drawn"], one["tested"], one["shift"], one["words"]
-        tallies.setdefault(key(*setting), tally(sentences, *setting))
     return {
         "size": len(sentences),
         "translators": [
@@ -201,15 +133,13 @@ def _made(
         "sentences": [
             _sent(sentences[k], [one["translations"][k] for one in models]) for k in shown
         ],
-        "one_model": one_model,
         "tallies": tallies,
-        "cases": cases,
     }
 
 
 def _sent(one: Record, translations: Any) -> Record:
     """For JavaScript, shorter: rows as ``short_row`` has them, possible links less the sure."""
-    return {name: one[name] for name in ("source", "target", "sure", "changes", "words")} | {
+    return {name: one[name] for name in ("source", "target", "sure", "changes")} | {
         "weights": [[short_row(cut(row)) for row in rows] for rows in one["weights"]],
         "possible": [link for link in one["possible"] if link not in one["sure"]],
         "translations": words("translations", list(translations)),
@@ -219,11 +149,11 @@ def _sent(one: Record, translations: Any) -> Record:
 def _sentence(k: int, given: Any, models: Sequence[Mapping[str, Any]]) -> Record:
     """One sentence as plain lists, with what each translator did, or ValueError."""
 
-    def field(name: str, default: Any = None) -> Any:
+    def field(name: str) -> Any:
         found = given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
-        if found is None and default is None:
+        if found is None:
             raise UnusableValue(f"sentences[{k}] has no {name}")
-        return default if found is None else found
+        return found
 
     one: Record = {
         side: words(f"sentences[{k}].{side}", list(field(side))) for side in ("source", "target")
@@ -233,7 +163,6 @@ def _sentence(k: int, given: Any, models: Sequence[Mapping[str, Any]]) -> Record
         one[kind] = links(f"sentences[{k}].{kind}", field(kind), shape)
     if extra := [link for link in one["sure"] if link not in one["possible"]]:
         raise UnusableValue(f"sentences[{k}].sure holds {extra[:3]}, which possible does not")
-    agreement = links(f"sentences[{k}].agreement", field("agreement", []), shape)
     one["gold"] = [
         tuple({i for i, place in one[kind] if place == t} for kind in ("sure", "possible"))
         for t in range(shape[1])
@@ -242,7 +171,6 @@ def _sentence(k: int, given: Any, models: Sequence[Mapping[str, Any]]) -> Record
     one["tops"] = [[_top(row) for row in rows] for rows in one["weights"]]
     changes = [_rows(f"changes[{k}]", model["changes"][k], shape) for model in models]
     one["changes"] = [[[i for i, x in enumerate(row) if x] for row in rows] for rows in changes]
-    one["words"] = {"form": _decided_later(one, agreement), "end": [shape[1] - 1]}
     return one
 
 
@@ -266,24 +194,12 @@ def _rows(name: str, given: Any, shape: tuple[int, int]) -> list[list[float]]:
     return rows
 
 
-def _decided_later(one: Record, agreement: list[list[int]]) -> list[int]:
-    """Target words whose form a later source word decides, where the two pictures part."""
-    found = []
-    for t in range(len(one["target"])):
-        own = one["gold"][t][1]
-        deciding = [i for i, place in agreement if place == t]
-        looked_at = {tops[t][0] for tops in one["tops"]}
-        if own and deciding and max(deciding) > max(own) and len(looked_at) == 2:
-            found.append(t)
-    return found
-
-
-def key(drawn: int, tested: int, shift: int, kind: str) -> str:
+def key(drawn: int, shift: int) -> str:
     """The name of a tally."""
-    return f"{drawn} {tested} {shift} {kind}"
+    return f"{drawn} {shift}"
 
 
-def tally(sentences: Sequence[Record], drawn: int, tested: int, shift: int, kind: str) -> Record:
+def tally(sentences: Sequence[Record], drawn: int, shift: int) -> Record:
     """Counts that evidence is made of: links by weight, gold's own, and the baselines'.
 
     A bin holds the number of links, how many are sure and possible, how many words change when the
@@ -294,7 +210,7 @@ def tally(sentences: Sequence[Record], drawn: int, tested: int, shift: int, kind
     diagonal, uniform = [0, 0], [0.0, 0.0]
     for one in sentences:
         size, height = len(one["source"]), len(one["target"])
-        for t in one["words"].get(kind, range(height)):
+        for t in range(height):
             sure, possible = one["gold"][t]
             num_words, num_sure = num_words + 1, num_sure + len(sure)
             middle = (2 * t + 1) * size // (2 * height)
@@ -304,7 +220,7 @@ def tally(sentences: Sequence[Record], drawn: int, tested: int, shift: int, kind
             if not 0 <= t - shift < height:
                 continue
             top, weight = one["tops"][drawn][t - shift]
-            changed = one["changes"][tested][t]
+            changed = one["changes"][drawn][t]
             others = (len(changed) - (top in changed)) / (size - 1) if size > 1 else 0
             found = bins[min(BINS - 1, math.floor(weight * BINS + 1e-9))]
             for k, x in enumerate((1, top in sure, top in possible, top in changed, others)):
@@ -316,34 +232,3 @@ def tally(sentences: Sequence[Record], drawn: int, tested: int, shift: int, kind
         "diagonal": diagonal,
         "uniform": [round(x, 3) for x in uniform],
     }
-
-
-def _error(found: Record) -> float:
-    size, sure, possible = (sum(bin[k] for bin in found["bins"]) for k in range(3))
-    return 1 - (sure + possible) / max(1, size + found["sure"])
-
-
-def _cases(shown: Sequence[Record], better: int, worse: int, one_model: bool) -> list[Record]:
-    """Nine pictures, altered and unaltered; eight where no word's form is decided later."""
-    one_by_one = [_error(tally([one], worse, worse, 0, "all")) for one in shown]
-    best = one_by_one.index(min(one_by_one))
-    worst = one_by_one.index(max(one_by_one))
-    late = [len(one["words"]["form"]) for one in shown]
-    plain_case = {"shift": 0, "threshold": 0, "darkest": 1, "words": "all"}
-
-    def case(sentence: int, drawn: int, tested: int | None = None, **made: Any) -> Record:
-        who = {"drawn": drawn, "tested": drawn if tested is None else tested}
-        return {"sentence": sentence % len(shown), **who, **plain_case, **made}
-
-    cases = [
-        case(0, worse),
-        case(1, better, shift=-1),
-        case(3, better, darkest=0.1),
-        case(best, worse, picked=True),
-        case(late.index(max(late)), worse if one_model else better, worse, words="form"),
-        case(0, worse, threshold=0.8, darkest=0.8),
-        case(4, better),
-        case(worst, worse, words="end"),
-        case(2, worse, shift=1, darkest=0.4),
-    ]
-    return [one for one in cases if one["words"] != "form" or max(late)]

@@ -3,17 +3,17 @@ import { sum } from "../kit/arithmetic.js";
 
 /**
  * A sentence; its translators are numbered. changes[translator][t] holds the places of the states
- * that change word t when they are hidden; words, the places of the target words of each kind.
+ * that change word t when they are hidden.
  * @typedef {[number, number]} Link a source place and a target place
  * @typedef {{
  *   source: string[], target: string[], sure: Link[], possible: Link[], weights: number[][][],
- *   changes: number[][][], words: Record<string, number[]>, translations: string[],
+ *   changes: number[][][], translations: string[],
  * }} Sentence
  *
- * What has been done: whose weights are drawn, who translated, how far rows were moved, up to which
- * weight cells are bare, from which weight on they have full ink, and which words are asked about.
+ * What has been done: whose weights are drawn, how far rows were moved, up to which weight cells
+ * are bare, and from which weight on they have full ink.
  * @typedef {{
- *   drawn: number, tested: number, shift: number, threshold: number, darkest: number, words: string,
+ *   drawn: number, shift: number, threshold: number, darkest: number,
  * }} Setting
  *
  * Of the links of some words: how many, how many of them are sure and possible, how often hiding
@@ -40,9 +40,6 @@ export const none = () => /** @type {Counts} */ ([0, 0, 0, 0, 0]);
 export const rowsOf = (one, shift) =>
   one.target.map((_, t) => t).filter((t) => t - shift >= 0 && t - shift < one.target.length);
 
-/** The words that are asked about, by their target places. @param {Sentence} one @param {Setting} setting */
-export const asked = (one, { words }) => one.words[words] ?? one.target.map((_, t) => t);
-
 /**
  * What is drawn, from 0 to 1, in the rows of these target places; 0 where no row carries the label.
  * @param {Sentence} one
@@ -64,26 +61,25 @@ export const picture = (one, { drawn, shift, threshold, darkest }, places) =>
  * @returns {Counted}
  */
 export function count(one, setting) {
-  const { drawn, tested, shift, threshold } = setting;
+  const { drawn, shift, threshold } = setting;
   const [n, m] = [one.source.length, one.target.length];
   const kinds = [one.sure, one.possible];
-  const places = asked(one, setting);
   const hits = (/** @type {number} */ i, /** @type {number} */ t) =>
     kinds.map((links) => Number(links.some(([a, b]) => a === i && b === t)));
-  const ofWords = kinds.map((links) => links.filter(([, t]) => places.includes(t)).length);
+  const ofWords = kinds.map((links) => links.length);
   let counts = none();
   let diagonal = [0, 0];
-  for (const t of places) {
+  for (let t = 0; t < m; t++) {
     diagonal = add(diagonal, hits(Math.floor(((2 * t + 1) * n) / (2 * m)), t));
     const row = one.weights[drawn][t - shift];
     if (!row || steps(Math.max(...row)) < steps(threshold)) continue;
-    const changed = one.changes[tested][t];
+    const changed = one.changes[drawn][t];
     const here = Number(changed.includes(most(row)));
     const other = n > 1 ? (changed.length - here) / (n - 1) : 0;
     counts = /** @type {Counts} */ (add(counts, [1, ...hits(most(row), t), here, other]));
   }
   const uniform = ofWords.map((links) => links / n);
-  return { counts, words: places.length, sure: ofWords[0], diagonal, uniform };
+  return { counts, words: m, sure: ofWords[0], diagonal, uniform };
 }
 
 /**
@@ -124,21 +120,17 @@ export function rates({ counts: [links, inSure, inPossible, changed, other], ...
 /** What rates support. @param {ReturnType<typeof rates>} rates */
 export function verdict({ error, changed, other }) {
   const plausible = error <= BOUNDS.error;
-  const faithful = changed >= BOUNDS.changed && changed >= BOUNDS.times * other;
-  const name = plausible ? (faithful ? "both" : "plausible") : faithful ? "faithful" : "neither";
-  return { plausible, faithful, name };
+  const needed = changed >= BOUNDS.changed && changed >= BOUNDS.times * other;
+  const name = plausible ? (needed ? "both" : "plausible") : needed ? "needed" : "neither";
+  return { plausible, needed, name };
 }
 
 /**
  * In words, what makes the picture another one than the translator's own on the scale from 0 to 1.
  * @param {Setting} setting
- * @param {{ name: string }[]} translators
  */
-export function changesMade({ drawn, tested, shift, threshold, darkest }, translators) {
+export function changesMade({ shift, threshold, darkest }) {
   const found = [];
-  const [whose, who] = [translators[drawn].name, translators[tested].name];
-  if (drawn !== tested)
-    found.push(`the picture is the ${whose} model's, the translation the ${who} model's`);
   if (shift)
     found.push(`each row carries the label of the word ${shift < 0 ? "before" : "after"} its own`);
   if (threshold) found.push(`weights under ${threshold.toFixed(2)} have no ink`);

@@ -1,4 +1,4 @@
-// The left hand: the reader's own forgery, and the evidence that exposes it.
+// The reader's own forgery, and the evidence that exposes it.
 import {
   check,
   choice,
@@ -13,7 +13,7 @@ import {
   update,
 } from "../kit/index.js";
 import { changesMade, count, rates, STEPS, total, verdict } from "./evidence.js";
-import { ALL, key, many, ofWhom, percent, RULE, reasons, SUPPORTED } from "./telling.js";
+import { key, many, percent, RULE, reasons, SUPPORTED } from "./telling.js";
 
 const MOVED = ["sentence", "drawn", "shift", "threshold", "darkest", "gold"];
 const HONEST = { shift: 0, threshold: 0, darkest: 1 };
@@ -39,7 +39,7 @@ export function forging(model, data) {
     onchange: set("sentence"),
   });
   const encoder = choice({
-    label: data.one_model ? "Weights" : "Encoder",
+    label: "Encoder",
     options: translators.map(({ name }) => name),
     onchange: set("drawn"),
   });
@@ -48,8 +48,7 @@ export function forging(model, data) {
     text: (x) => LABELS[Math.round(x) + 1],
     oninput: set("shift"),
   });
-  const values = translators.map((t) => `${t.name} ${fixed(t.bleu, 1)}`);
-  const bleu = data.one_model ? fixed(translators[0].bleu, 1) : values.join(", ");
+  const bleu = translators.map((t) => `${t.name} ${fixed(t.bleu, 1)}`).join(", ");
   const round = (name) => (x) => update(model, { [name]: Math.round(x * STEPS) / STEPS });
   const threshold = slider({
     ...{ label: "No ink below", min: 0, max: 1 - 1 / STEPS, step: 1 / STEPS, value: 0 },
@@ -109,7 +108,7 @@ export function forging(model, data) {
 
   /** @param {Record<string, any>} state */
   function draw(state) {
-    const setting = /** @type {any} */ ({ ...state, tested: state.drawn, words: ALL });
+    const setting = /** @type {any} */ (state);
     const one = sentences[state.sentence];
     sentence.set(state.sentence);
     encoder.set(state.drawn);
@@ -127,11 +126,11 @@ export function forging(model, data) {
         if (i > 2) cells[i][j].textContent = percent(rate[name]);
       }),
     );
-    const changes = changesMade(setting, translators);
+    const changes = changesMade(setting);
     const { name } = translators[state.drawn];
     made.replaceChildren(
       h("strong", {}, changes.length ? "You changed: " : "Nothing changed: "),
-      changes.length ? `${changes.join("; ")}.` : `this is what ${ofWhom(data, name)} did.`,
+      changes.length ? `${changes.join("; ")}.` : `this is what the ${name} model did.`,
     );
     const judged = verdict(found[1]);
     supports.replaceChildren(
@@ -145,9 +144,6 @@ export function forging(model, data) {
       `${many(found[1].links)} have a link. ${RULE}`;
     const [told] = changes.slice(-1);
     return {
-      picture: setting,
-      gold: state.gold,
-      weights: true,
       said: `${told ?? "nothing changed"}. Error rate ${fixed(found[1].error)}, supports ${SUPPORTED[judged.name]}`,
       caption: [one.source.join(" "), one.translations[state.drawn]],
       bleu: `BLEU on ${many(data.size)} sentences: ${bleu}.`,

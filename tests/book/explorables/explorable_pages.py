@@ -70,7 +70,6 @@ def forge(**state) -> Forge:
         [[*row[-1:], *row[:-1]] if t < 2 else row for t, row in enumerate(one["weights"])]
         for one in SENTENCES
     ]
-    sentences = [one | {"agreement": [(len(one["source"]) - 1, 0)]} for one in SENTENCES]
     own = [one["weights"] for one in SENTENCES]
     changes = [[[x > 0.5 for x in row] for row in rows] for rows in (own[0], later[1])]
     translations = [" ".join(one["target"]) for one in SENTENCES]
@@ -79,7 +78,7 @@ def forge(**state) -> Forge:
         "forwards": {**both, "bleu": 95.8, "weights": later},
         "both ways": {**both, "bleu": 96.8, "weights": own},
     }
-    return Forge(sentences, translators, [0, 1], **({"drawn": 1} | state))
+    return Forge(SENTENCES, translators, [0, 1], **({"drawn": 1} | state))
 
 
 def sizes(figure: Explorable) -> tuple[int, int]:

@@ -1,7 +1,6 @@
-"""Forge and audit: what it accepts, its numbers beside d2l's own, and a reader's way."""
+"""Forge: what it accepts, its numbers beside d2l's own, and a forger's way."""
 
 import copy
-import re
 
 import pytest
 import torch
@@ -18,13 +17,6 @@ few = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-
-ANSWERS = {
-    "plausible": "Plausible only",
-    "faithful": "Faithful only",
-    "both": "Both",
-    "neither": "Neither",
-}
 
 
 def translators(weights, changes=None, bleu=96.0):
@@ -68,13 +60,9 @@ def test_unusable_sentences_are_told(arguments, words):
     ("state", "words"),
     [
         ({"sentence": 2}, "0 … 1"),
-        ({"case": 9}, "0 … 8"),
         ({"threshold": 0.33}, "multiple of 0.05"),
         ({"shift": 2}, "from -1 to 1"),
         ({"darkest": 0}, "from 0.05 to 1"),
-        ({"view": "look"}, "forge, audit"),
-        ({"answers": ["yes"]}, "list of plausible"),
-        ({"opened": ["gold"]}, "list of lists"),
         ({"keys": 1}, "has no keys"),
     ],
 )
@@ -158,10 +146,6 @@ def test_evidence_is_that_of_the_metrics(visit, given_, drawn, shift, twentieths
     assert shown(page, "all-other") == pytest.approx(mean(other), abs=1e-3, nan_ok=True)
 
 
-def text(page, name):
-    return page.locator(f"[data-name='{name}']").inner_text()
-
-
 @pytest.mark.browser
 def test_random_links_are_the_mean_of_all_draws(visit):
     page = visit(forge().to_html())
@@ -224,186 +208,19 @@ def test_gold_is_outlined_where_the_label_says(visit):
     page.get_by_role("slider", name="Label of a row").press("ArrowLeft")
     frame(page)
     assert places() == before
-    # In a blind case the word without a row is not there.
-    page.get_by_label("View").select_option(index=1)
-    cases(page).select_option(index=1)
-    page.get_by_role("button", name="Error rate against gold").click()
-    frame(page)
-    assert boxes.count() == sum(t < 2 for _, t in SENTENCES[1]["sure"])
-
-
-def readings(**state):
-    """Two heads of one translator; the second looks at the last word, whatever it writes."""
-    own = [one["weights"] for one in SENTENCES]
-    late = [[[0.0] * (len(row) - 1) + [1.0] for row in rows] for rows in own]
-    one = translators(own)["a"]
-    sentences = [one | {"agreement": [(len(one["source"]) - 1, 0)]} for one in SENTENCES]
-    return Forge(sentences, {"head 1": one, "head 2": one | {"weights": late}}, [0, 1], **state)
-
-
-def test_of_one_translator_no_picture_stands_in_for_another():
-    both, one = forge().data, readings().data
-    assert (both["one_model"], one["one_model"]) == (False, True)
-    assert any(case["drawn"] != case["tested"] for case in both["cases"])
-    assert all(case["drawn"] == case["tested"] for case in one["cases"])
-    assert [case["words"] for case in one["cases"]] == [case["words"] for case in both["cases"]]
-    worse = {case["drawn"] for case in one["cases"] if case["words"] == "form"}
-    assert worse == {1}
-
-
-@pytest.mark.browser
-def test_readings_of_one_translator_are_called_so(visit):
-    page = visit(readings().to_html())
-    picture = page.locator(".d2lx-forge")
-    assert "this is what head 1 did." in picture.inner_text()
-    assert re.search(r"BLEU on 2 sentences: 96\.0\.", picture.inner_text())
-    page.get_by_label("Weights").select_option("head 2")
-    frame(page)
-    assert "this is what head 2 did." in picture.inner_text()
-    page.get_by_label("View").select_option(index=1)
-    page.get_by_role("button", name="Neither").click()
-    frame(page)
-    assert "How it was made: the weights of head 2." in text(page, "audit-verdict")
-    assert "model" not in picture.inner_text()
-
-
-def cases(page):
-    return page.get_by_role("combobox", name="Case")
-
-
-@pytest.mark.browser
-def test_an_auditor_by_keyboard_alone(visit):
-    page = visit(forge(view="audit").to_html())
-    picked = cases(page)
-    count = picked.locator("option").count()
-    assert count >= 8
-    assert text(page, "audit-verdict") == ""
-    right = 0
-    for k in range(count):
-        assert text(page, "audit-verdict") == ""
-        for name in ("Error rate against gold", "Baselines", "Hide-the-state test", "Scale"):
-            piece = page.get_by_role("button", name=name)
-            assert piece.get_attribute("aria-expanded") == "false"
-            piece.press("Enter")
-            frame(page)
-            assert piece.get_attribute("aria-expanded") == "true"
-        numbers = lambda name: [  # noqa: E731
-            float(found) for found in re.findall(r"\d+\.\d+(?![\d.]* %)", text(page, name))
-        ]
-        error = float(re.search(r"sentences: ([\d.]+\d)", text(page, "piece-gold"))[1])
-        looked, other = (x / 100 for x in numbers("piece-hidden"))
-        plausible = error <= 0.1
-        faithful = looked >= 0.1 and looked >= 10 * other
-        truth = {
-            (True, True): "both",
-            (True, False): "plausible",
-            (False, True): "faithful",
-            (False, False): "neither",
-        }[plausible, faithful]
-        answer = list(ANSWERS)[k % 4]
-        right += answer == truth
-        button = page.get_by_role("button", name=ANSWERS[answer], exact=True)
-        button.press("Enter")
-        frame(page)
-        verdict = text(page, "audit-verdict")
-        wanted = ANSWERS[truth].lower()
-        assert f"You said {ANSWERS[answer].lower()}; the evidence supports {wanted}." in verdict
-        assert "How it was made" in verdict
-        assert button.get_attribute("aria-pressed") == "true"
-        assert button.evaluate("one => one === document.activeElement")
-        # The first answer counts.
-        page.get_by_role("button", name="Neither").press("Enter")
-        frame(page)
-        assert f"You said {ANSWERS[answer].lower()};" in text(page, "audit-verdict")
-        page.get_by_role("button", name="Next case").press("Enter")
-        frame(page)
-    tally = text(page, "audit-tally")
-    assert f"{count} of {count} audited, {right} as the evidence has it." in tally
-    assert "Final tally" in tally
-    assert page.locator("[data-name='audit-tally'] tbody tr").count() == count
-    page.get_by_role("button", name="Start again").press("Enter")
-    frame(page)
-    assert text(page, "audit-verdict") == ""
-
-
-@pytest.mark.browser
-def test_nothing_tells_the_verdict_before_the_answer(visit):
-    page = visit(forge(view="audit").to_html())
-    telling = re.compile("supports|You said|How it was made|forwards|both ways")
-    for k in range(cases(page).locator("option").count()):
-        cases(page).select_option(index=k)
-        page.get_by_role("application").press("ArrowRight")
-        frame(page)
-        assert not telling.search(page.locator(".d2lx-forge").inner_text())
-        assert "weight" not in page.locator(".d2lx-cell").inner_text()
-        for name in ("gold", "baselines", "hidden", "scale"):
-            found = page.locator(f"[data-name='piece-{name}']")
-            assert not found.is_visible()
-            assert found.text_content() == ""
-        assert page.locator("[data-name='audit-verdict']").text_content() == ""
-        labels = page.locator(".d2lx-forge [aria-label]").evaluate_all(
-            "all => all.map(one => one.getAttribute('aria-label')).join(' ')"
-        )
-        assert not telling.search(labels)
-
-
-@pytest.mark.browser
-def test_the_scale_that_is_opened_is_honest(visit):
-    page = visit(forge(view="audit", case=2).to_html())
-    values = lambda: page.locator(".d2lx-stage rect[data-value]").evaluate_all(  # noqa: E731
-        "all => all.map(one => Number(one.dataset.value))"
-    )
-    forged = values()
-    page.get_by_role("button", name="Scale").click()
-    frame(page)
-    assert text(page, "piece-scale").startswith("In what you saw, full ink began at 0.10")
-    honest = values()
-    assert [min(1, value / 0.1) for value in honest] == pytest.approx(forged)
-    assert honest == [value for row in SENTENCES[1]["weights"] for value in row]
-
-
-@pytest.mark.browser
-def test_one_announcement_a_key_press(visit):
-    page = visit(forge(view="audit").to_html())
-    page.evaluate(
-        """() => {
-          globalThis.heard = [];
-          for (const voice of document.querySelectorAll(
-              '[aria-live]:not([aria-live=off]), [role=status]'))
-            new MutationObserver(() => heard.push(voice.textContent)).observe(
-              voice, { childList: true, characterData: true, subtree: true });
-        }"""
-    )
-    for name, words in (
-        ("Hide-the-state test", "Hiding the state that the picture points at"),
-        ("Both", "You said both; the evidence supports"),
-        ("Next case", "Case 2."),
-    ):
-        page.evaluate("heard.length = 0")
-        page.get_by_role("button", name=name, exact=True).press("Enter")
-        page.wait_for_function("heard.length > 0")
-        page.wait_for_timeout(700)
-        heard = page.evaluate("heard")
-        assert len(heard) == 1
-        assert heard[0].startswith(words)
 
 
 @pytest.mark.browser
 def test_python_hears_what_the_reader_does(visit):
-    figure = forge(view="audit")
+    figure = forge()
     page = visit()
     live(page, figure)
-    page.get_by_role("button", name="Baselines").click()
-    page.get_by_role("button", name="Neither").click()
-    page.get_by_role("button", name="Next case").click()
-    page.get_by_label("View").select_option(index=0)
     page.get_by_role("slider", name="No ink below").press("ArrowRight")
+    page.get_by_label("Encoder").select_option("forwards")
     frame(page)
     for name, value in page.evaluate("sent").items():
         setattr(figure, name, value)
-    assert (figure.view, figure.case, figure.threshold) == ("forge", 1, 0.05)
-    assert figure.answers[0] == "neither"
-    assert figure.opened[0] == ["baselines"]
+    assert (figure.threshold, figure.drawn) == (0.05, 0)
 
 
 @pytest.mark.browser
@@ -420,14 +237,10 @@ def test_hostile_words_are_text(visit, width):
     }
     figure = Forge([sentence], {HOSTILE[0]: one, HOSTILE[1]: one})
     page = visit(figure.to_html(), width=width)
-    for view in (0, 1):
-        page.get_by_label("View").select_option(index=view)
-        page.get_by_role("application").press("ArrowDown")
-        if view:
-            page.get_by_role("button", name="Both", exact=True).click()
-        frame(page)
-        assert_words_are_text(page)
-        assert "<img src=x" in page.locator(".d2lx-forge").inner_text()
+    page.get_by_role("application").press("ArrowDown")
+    frame(page)
+    assert_words_are_text(page)
+    assert "<img src=x" in page.locator(".d2lx-forge").inner_text()
 
 
 @pytest.mark.browser
@@ -437,38 +250,14 @@ def test_result_stands_beside_its_control_on_a_phone(visit):
     last = page.get_by_role("slider", name="Full ink from").bounding_box()
     # A phone shows 640 pixels of a page, and more.
     assert last["y"] + last["height"] - stage["y"] <= 640
-    page.get_by_label("View").select_option(index=1)
-    frame(page)
-    button = page.get_by_role("button", name="Both", exact=True)
-    button.click()
-    frame(page)
-    below = page.locator("[data-name='audit-verdict']").bounding_box()["y"]
-    assert 0 <= below - button.bounding_box()["y"] <= 100
 
 
 @pytest.mark.browser
-def test_forced_colours_and_print_keep_everything(visit):
-    page = visit(forge(view="audit", answers=["both"], case=0).to_html())
-    for media in ({"forced_colors": "active"}, {"forced_colors": "none", "media": "print"}):
-        page.emulate_media(**media)
-        frame(page)
-        pressed = page.get_by_role("button", name="Both", exact=True)
-        border = lambda one: one.evaluate("e => getComputedStyle(e).borderTopWidth")  # noqa: E731
-        assert border(pressed) == "2px"
-        assert border(page.get_by_role("button", name="Neither")) == "1px"
-        assert text(page, "audit-verdict").startswith("You said both")
-        assert page.locator(".d2lx-stage rect[data-value]").first.is_visible()
-
-
-@pytest.mark.browser
-def test_a_link_holds_the_forgery_and_no_answer(visit):
+def test_a_link_holds_the_forgery(visit):
     page = visit(forge().to_html())
     page.get_by_role("slider", name="Label of a row").press("ArrowLeft")
     page.get_by_role("slider", name="No ink below").press("ArrowRight")
-    page.get_by_label("View").select_option(index=1)
-    page.get_by_role("button", name="Both", exact=True).click()
-    page.wait_for_function("location.hash.includes('view')")
+    page.wait_for_function("location.hash.includes('threshold')")
     link = page.evaluate("decodeURIComponent(location.hash)")
     assert "shift=-1" in link
     assert "threshold=0.05" in link
-    assert "both" not in link

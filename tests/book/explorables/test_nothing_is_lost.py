@@ -4,7 +4,7 @@ import re
 from urllib.parse import unquote
 
 import pytest
-from explorable_pages import EXAMPLES, SENTENCES, forge, frame, xray
+from explorable_pages import EXAMPLES, SENTENCES, forge, frame, sign, xray
 
 from d2lattn.book.explorables import (
     AlignmentJudge,
@@ -72,67 +72,6 @@ def test_a_finger_still_taps_and_drags_a_slider(visit):
     finger(page, middle, (middle[0] + 0.4 * box["width"], middle[1] + 5))
     assert float(slider.input_value()) > 6
     assert slider.get_attribute("aria-valuetext") == f"{float(slider.input_value()):.2f}"
-
-
-def cases(page):
-    return page.get_by_role("combobox", name="Case")
-
-
-def audited(page) -> str:
-    return page.locator("[data-name='audit-tally']").inner_text()
-
-
-def test_an_audit_survives_reset_and_reload(visit):
-    page = visit(forge(view="audit").to_html(), scheme="http")
-    for case in (0, 1):
-        cases(page).select_option(index=case)
-        frame(page)
-        page.get_by_role("button", name="Baselines").click()
-        page.get_by_role("button", name="Neither").click()
-        frame(page)
-    assert "2 of 9 audited" in audited(page)
-    before = audited(page)
-    page.reload()
-    page.wait_for_selector("[data-name='audit-tally']")
-    frame(page)
-    assert audited(page) == before
-    # Nothing that takes answers away stands beside the button that is pressed most.
-    beside = page.get_by_role("button", name="Next case").locator("..")
-    assert beside.get_by_role("button").all_inner_texts() == ["Next case"]
-    page.get_by_role("button", name="Start again").click()
-    frame(page)
-    assert "0 of 9 audited" in audited(page)
-    page.get_by_role("button", name="Bring my 2 answers back").click()
-    frame(page)
-    assert audited(page) == before
-    # The forger's Reset is the forger's alone.
-    page.get_by_label("View").select_option(index=0)
-    page.get_by_role("button", name="Reset").locator("visible=true").click()
-    page.get_by_label("View").select_option(index=1)
-    frame(page)
-    assert audited(page) == before
-
-
-def test_what_was_kept_of_another_figure_is_not_taken(visit):
-    page = visit(forge(view="audit").to_html(), scheme="http")
-    page.get_by_role("button", name="Neither").click()
-    for bad in (
-        '{"answers":["no such verdict"]}',
-        "{",
-        "null",
-        '{"answers":{"length":1}}',
-        '{"opened":[[7]]}',
-        f'{{"answers":{["neither"] * 99}}}'.replace("'", '"'),
-    ):
-        page.evaluate(
-            """(bad) => Object.keys(sessionStorage).filter((key) => key.includes(location.pathname))
-              .forEach((key) => sessionStorage.setItem(key, bad))""",
-            bad,
-        )
-        page.reload()
-        page.wait_for_selector("[data-name='audit-tally']")
-        frame(page)
-        assert "0 of 9 audited" in audited(page), bad
 
 
 def test_clear_takes_the_marks_of_the_sentence_shown(visit):
@@ -334,11 +273,11 @@ def test_the_right_button_drags_nothing(visit):
 
 
 def test_kept_places_are_told_apart(visit):
-    """Two audits on a page keep their own answers."""
-    page = visit(*[forge(view="audit").to_html()] * 2, scheme="http")
-    page.get_by_role("button", name="Neither").nth(1).click()
+    """Two figures to sign on a page keep their own answers."""
+    page = visit(*[sign().to_html()] * 2, scheme="http")
+    page.get_by_role("button", name="I sign").nth(1).click()
     page.reload()
-    page.wait_for_function("document.querySelectorAll('[data-name=audit-tally]').length === 2")
+    page.wait_for_function("document.querySelectorAll('.d2lx-sign').length === 2")
     frame(page)
-    tallies = page.locator("[data-name='audit-tally']").all_inner_texts()
-    assert ["0 of 9" in tallies[0], "1 of 9" in tallies[1]] == [True, True]
+    figures = page.locator(".d2lx-sign").all()
+    assert [one.locator("[data-done]").count() for one in figures] == [0, 1]
