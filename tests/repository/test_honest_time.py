@@ -16,9 +16,15 @@ def code(source="x = 1", tags=(), **data):
     return new_code_cell(source, metadata={"tags": list(tags)}, outputs=outputs if data else [])
 
 
-def test_150_words_take_a_minute_and_the_next_one_begins_another():
-    assert minutes(new_markdown_cell("word " * 150)) == 1
-    assert minutes(new_markdown_cell("word " * 151)) == 2
+def test_85_words_take_a_minute_and_the_next_one_begins_another():
+    assert minutes(new_markdown_cell("word " * 85)) == 1
+    assert minutes(new_markdown_cell("word " * 86)) == 2
+
+
+def test_a_displayed_formula_takes_a_minute():
+    text = "Words.\n\n$$\na + b\n$$ (eq-a)\n\n$$\nc\n$$\n\nAnd $x$ in the text."
+    found = honest_time.cost(new_notebook(cells=[new_markdown_cell(text)]))
+    assert (found.formulas, found.minutes) == (2, 3)
 
 
 @pytest.mark.parametrize(
@@ -36,15 +42,15 @@ def test_code_formulas_labels_and_addresses_are_no_words(text):
 
 
 def test_a_folded_answer_is_read_and_a_prediction_thought_about():
-    folded = new_markdown_cell(":::{dropdown} Predict: what comes?\n" + "word " * 73 + "\n:::")
+    folded = new_markdown_cell(":::{dropdown} Predict: what comes?\n" + "word " * 39 + "\n:::")
     found = honest_time.cost(new_notebook(cells=[folded]))
-    assert (found.words, found.predictions, found.minutes) == (76, 1, 2)
+    assert (found.words, found.predictions, found.minutes) == (42, 1, 2)  # 30 s and 90 s
 
 
-def test_seven_lines_of_code_or_output_take_a_minute():
-    assert minutes(code("\n".join(["x = 1"] * 7))) == 1
-    assert minutes(code("\n".join(["x = 1"] * 7), text_plain="1")) == 2
-    stream = new_output("stream", name="stdout", text="1\n" * 8)
+def test_eight_lines_of_code_or_output_take_a_minute():
+    assert minutes(code("\n".join(["x = 1"] * 8))) == 1
+    assert minutes(code("\n".join(["x = 1"] * 8), text_plain="1")) == 2
+    stream = new_output("stream", name="stdout", text="1\n" * 9)
     assert minutes(new_code_cell("", outputs=[stream])) == 2
 
 
@@ -70,7 +76,7 @@ def test_figures_drawings_and_explorables_are_told_apart():
     found = honest_time.cost(new_notebook(cells=cells))
     assert (found.figures, found.explorables) == (2, 1)
     assert (found.code_lines, found.output_lines, found.longest_listing) == (2, 0, 2)
-    assert found.minutes == 4  # 40 s, 3 min, 2 lines
+    assert found.minutes == 5  # 90 s, 3 min, 2 lines
 
 
 def test_the_minutes_of_an_exercise_hold_its_code():
@@ -81,18 +87,18 @@ def test_the_minutes_of_an_exercise_hold_its_code():
 def test_writing_mends_the_header_and_nothing_else(tmp_path, capsys):
     path = tmp_path / "walk.ipynb"
     header = new_markdown_cell("# Title\n\n*About … minutes. You need nothing.*")
-    nbformat.write(new_notebook(cells=[header, new_markdown_cell("word " * 400)]), path)
+    nbformat.write(new_notebook(cells=[header, new_markdown_cell("word " * 240)]), path)
     honest_time.main(["--write", str(path)])
     found = nbformat.read(path, as_version=4)
     assert found.cells[0].source == "# Title\n\n*About 3 minutes. You need nothing.*"
     assert honest_time.said(found) == honest_time.cost(found).minutes == 3
-    assert "3   40" in capsys.readouterr().out
+    assert "3   24" in capsys.readouterr().out
 
 
 def test_a_changed_word_renames_its_cell_and_nothing_else(tmp_path):
     path = tmp_path / "walk.ipynb"
     header = new_markdown_cell("# Title\n\n*About 3 minutes. You need nothing.*")
-    notebook = new_notebook(cells=[header, new_markdown_cell("word " * 400)])
+    notebook = new_notebook(cells=[header, new_markdown_cell("word " * 240)])
     run_notebooks.tidy(notebook)
     nbformat.write(notebook, path)
     before = path.read_bytes()
