@@ -1,0 +1,192 @@
+"""Checks for the exercises of chapter 8, relative positions."""
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from d2lattn.book.exercises.checking import (
+    Differs,
+    agrees,
+    call,
+    check,
+    number,
+    recognise,
+    same,
+    tensor_like,
+)
+
+Score = Callable[[Tensor, int, Tensor, int], Tensor]
+
+
+def _turn(X: Tensor, omega: Tensor, start: int = 0) -> Tensor:
+    """Turn the pairs of what stands at `start` and after it, (T, D)."""
+    i = torch.arange(start, start + len(X)).unsqueeze(1)  # (T, 1)
+    cos, sin = (i * omega).cos(), (i * omega).sin()  # (T, 1) x (D / 2,)
+    x, y = X[:, 0::2], X[:, 1::2]
+    return torch.stack((x * cos - y * sin, x * sin + y * cos), dim=-1).flatten(-2)
+
+
+@check("8.1")
+def check_by_hand(
+    query: tuple[float, float], key: tuple[float, float], score: float, swapped: float
+) -> str:
+    """(3, 1) at place 2 and (2, 3) at place 5, 90 degrees a place; then with the places swapped."""
+    hands = (
+        ("the query's hand", query, (-3.0, -1.0), (3.0, 1.0), 2),
+        ("the key's hand", key, (-3.0, 2.0), (2.0, 3.0), 5),
+    )
+    for what, answer, wanted, raw, place in hands:
+        found = tensor_like(answer, torch.tensor(wanted), what)
+        x, y = raw
+        mistakes = [
+            (raw, f"that is {what} before it is turned; place {place} turns it."),
+            ((y, -x), "it went clockwise; angles grow counterclockwise."),
+            ((-y, x), "it has turned by one place; count from place 0."),
+        ]
+        recognise(found, [(torch.tensor(m), hint) for m, hint in mistakes if m != wanted])
+        same(found, torch.tensor(wanted), f"Place {place} is {90 * place}°.", what)
+    said = number(score, "the product")
+    if math.isclose(said, 9):
+        raise Differs("9 is the product before anything is turned.")
+    if math.isclose(said, 7 / math.sqrt(2), rel_tol=1e-3):
+        raise Differs("The product is asked for, before it is divided by √d.")
+    if not math.isclose(said, 7, rel_tol=1e-3):
+        raise Differs(f"The product is not {said:g}: multiply the two turned hands.")
+    back = number(swapped, "the product with the places swapped")
+    if math.isclose(back, 7, rel_tol=1e-3):
+        raise Differs("With the places swapped the distance is −3, and a turn by −3 is another.")
+    if not math.isclose(back, -7, rel_tol=1e-3):
+        raise Differs(f"Swapped it is not {back:g}: the query is at 450° then, the key at 180°.")
+    return "7 at a distance of 3, −7 at −3: a turn tells right from left."
+
+
+def _step(
+    query: Tensor, keys: Tensor, values: Tensor, omega: Tensor, start: int, turned: bool
+) -> Tensor:
+    """One step of decoding, right or with the mistakes of exercise 8.2."""
+    q = _turn(query.unsqueeze(0), omega, start)  # (1, D)
+    scores = q @ _turn(keys, omega).T / math.sqrt(len(query))  # (1, D) x (D, n) -> (1, n)
+    return (scores.softmax(dim=-1) @ (_turn(values, omega) if turned else values)).squeeze(0)
+
+
+@check("8.2")
+def check_step(step: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
+    """Attention of the newest word, from a listing that turns values and starts again at 0."""
+    for n, width in ((5, 4), (9, 6), (1, 2)):
+        generator = torch.Generator().manual_seed(82)
+        keys, values = 2 * torch.randn(2, n, width, generator=generator)
+        query = 2 * torch.randn(width, generator=generator)
+        omega = 10 ** (-torch.arange(0, width, 2) / width)  # (D / 2,)
+        case = f"with {n} keys"
+        wanted = _step(query, keys, values, omega, n - 1, False)
+        found = tensor_like(
+            call(step, query, keys, values, omega, case=case), wanted, f"{case}, it"
+        )
+        for start, turned in product((n - 1, 0, n), (False, True)):
+            variant = _step(query, keys, values, omega, start, turned)
+            if agrees(variant, wanted) or not agrees(found, variant):
+                continue
+            where = {
+                0: "the query still stands at place 0 at each step.",
+                n: "the query stands one place too far: the keys hold its own, the last, already.",
+            }
+            what = "values are turned, too, though they are what is brought."
+            if start == n - 1:
+                raise Differs(f"The place is right now, but {what}")
+            if not turned:
+                raise Differs(f"Values stay as they are now, but {where[start]}")
+            raise Differs(f"Two things are wrong: {where[start][:-1]}, and {what}")
+        hint = "Turn the query by its own place, the keys by theirs, and no value."
+        same(found, wanted, hint, f"{case}, it")
+    return "the query at its own place, the keys at theirs, and values as they are."
+
+
+@check("8.3")
+def check_half(half: Callable[[int, int], float]) -> str:
+    """The distance at which head h of H halves a weight, under ALiBi."""
+    cases = ((1, 4), (4, 4), (3, 8), (1, 1))
+    found = [number(call(half, h, H), f"for head {h} of {H}, it") for h, H in cases]
+
+    def is_like(formula: Callable[[float, float], float]) -> bool:
+        return all(
+            math.isclose(x, formula(h, H), rel_tol=1e-3)
+            for x, (h, H) in zip(found, cases, strict=True)
+        )
+
+    mistakes: list[tuple[Callable[[float, float], float], str]] = [
+        (lambda h, H: 2 ** (8 * h / H), "That is 1/m: there the weight is divided by e, not by 2."),
+        (lambda h, H: 2 ** (-8 * h / H), "That is the slope m itself; a flat slope reaches far."),
+        (
+            lambda h, H: math.log(2) * 2 ** (-8 * h / H),
+            "You multiplied by the slope: m times the distance is ln 2.",
+        ),
+        (
+            lambda h, H: math.log(2) * 2 ** (8 * (h - 1) / H),
+            "You count heads from 0; the first of H has h = 1.",
+        ),
+        (
+            lambda h, H: 0.5 * 2 ** (8 * h / H),
+            "There the *score* has lost ½. A weight is e to the score: which loss halves it?",
+        ),
+    ]
+    for formula, hint in mistakes:
+        if is_like(formula):
+            raise Differs(hint)
+    for x, (h, H) in zip(found, cases, strict=True):
+        wanted = math.log(2) * 2 ** (8 * h / H)
+        if not math.isclose(x, wanted, rel_tol=1e-3):
+            raise Differs(
+                f"For head {h} of {H} yours is {x:.4g}; {wanted:.4g} was expected. The slope is "
+                "2^(−8h/H)."
+            )
+    return "ln 2 / m: of four heads the first halves within 3 words, the last within 178."
+
+
+def _rotary(q: Tensor, i: int, k: Tensor, j: int) -> Tensor:
+    omega = 100 ** (-torch.arange(0, len(q), 2) / len(q))
+    return (_turn(q[None], omega, i) @ _turn(k[None], omega, j).T).squeeze()
+
+
+def _added(q: Tensor, i: int, k: Tensor, j: int) -> Tensor:
+    one = torch.zeros(1, len(q))
+    one[:, 0::2] = 0.01  # a hand that place turns, for each pair
+    omega = 100 ** (-torch.arange(0, len(q), 2) / len(q))
+    return ((q + _turn(one, omega, i)) @ (k + _turn(one, omega, j)).T).squeeze()
+
+
+BOXES: dict[str, Score] = {
+    "A": lambda q, i, k, j: _rotary(q, i, k, j) - abs(i - j) / 4,
+    "B": _added,
+    "C": lambda q, i, k, j: q @ k - abs(min(i, 30) - min(j, 30)) / 4,
+    "D": lambda q, i, k, j: _rotary(q, i, k.flip(0), j),
+}
+"""Four scores (q, i, k, j) for exercise 8.4: two hear places by their distance alone."""
+
+
+@check("8.4")
+def check_boxes(letters: Iterable[str]) -> str:
+    """Which of the boxes hear only the distance of two places."""
+    try:
+        found = {str(letter).strip().upper() for letter in letters}
+    except TypeError:
+        found = set()
+    if not found or not found <= set(BOXES):
+        raise Differs('Answer with a set of letters from A to D, such as {"A", "B"}.')
+    if found == {"B", "C"}:
+        raise Differs("These are the two that hear more than the distance: it is the others.")
+    if "B" in found:
+        raise Differs(
+            "B changes when both move on, only weakly: its waves are small. Print the difference."
+        )
+    if "C" in found:
+        raise Differs("C holds as long as both places are small. How far did you move them?")
+    if found != {"A", "D"}:
+        (missing,) = {"A", "D"} - found
+        raise Differs(
+            f"{missing} does, too: what it says moves by rounding alone. Compare with 1e-3, "
+            "not with 0."
+        )
+    return "A turns and takes the distance off, D turns; B adds, and C stops counting at 30."
