@@ -216,7 +216,10 @@ def test_targets_are_large_enough_for_a_finger(visit):
 
 
 # What a control moves first.
-RESULTS = ".d2lx-result, .d2lx-shares, .d2lx-mix .d2lx-track, .d2lx-forge > div > div > .d2lx-stage"
+RESULTS = (
+    ".d2lx-result, .d2lx-shares, .d2lx-mix .d2lx-track, .d2lx-forge > div > div > .d2lx-stage, "
+    ".d2lx-turning, .d2lx-placed"
+)
 
 
 def test_on_a_phone_a_control_stands_beside_what_it_moves(visit):
