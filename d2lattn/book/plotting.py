@@ -119,6 +119,8 @@ def show_heatmaps(
         extend = {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[below, above]
         bar = figure.colorbar(image, ax=axes, shrink=0.6, aspect=24, extend=extend, pad=0.03)
         bar.outline.set_visible(False)
+        if low < high:  # matplotlib may lose the last bit of them on its way to the bar
+            bar.ax.set_ylim(low, high)
         bar.ax.grid(False)
         bar.ax.tick_params(length=0, pad=3)
         tall = figure.get_size_inches()[1] / num_rows > 2
