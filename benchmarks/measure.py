@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -81,3 +82,19 @@ def print_and_write(lines: Iterable[str], path: Path) -> None:
         kept.append(line)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(kept) + "\n", encoding="utf-8")
+
+
+def kept_or_made(keep: Path, wanted: dict, make: Callable[[], dict]) -> dict:
+    """Give the result in `keep`, JSON lines, that has all of `wanted`; else make and add it.
+
+    So trainings that were broken off go on where they stopped.
+    """
+    lines = keep.read_text("utf-8").splitlines() if keep.exists() else []
+    done = (json.loads(line) for line in lines)
+    found = next((one for one in done if one | wanted == one), None)
+    if found is None:
+        found = make()
+        with keep.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(found) + "\n")
+    print(found, file=sys.stderr, flush=True)
+    return found

@@ -7,16 +7,15 @@ not done again.
 """
 
 import argparse
-import json
 import platform
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import torch
-from measure import median_times, print_and_write, processor
+from measure import kept_or_made, median_times, print_and_write, processor
 from torch import Tensor
 from translation import (
     BATCH_SIZE,
@@ -135,20 +134,12 @@ def measure(way: str, seed: int, epochs: int, corpus: Corpus) -> dict:
 
 def measured(options: argparse.Namespace, corpus: Corpus) -> dict[str, list[dict]]:
     """Give what each training came to, and train what is missing."""
-    kept = options.keep.read_text("utf-8").splitlines() if options.keep.exists() else []
-    done = [json.loads(line) for line in kept]
     sizes = {"pairs": len(corpus.train), "epochs": options.epochs}
     found: dict[str, list[dict]] = {way: [] for way in WAYS}
     for seed in options.seeds:
         for way in options.ways:
-            wanted = {"way": way, "seed": seed} | sizes
-            one = next((one for one in done if one | wanted == one), None)
-            if one is None:
-                one = measure(way, seed, options.epochs, corpus)
-                with options.keep.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(one) + "\n")
-            print(one, file=sys.stderr, flush=True)
-            found[way].append(one)
+            make = partial(measure, way, seed, options.epochs, corpus)
+            found[way].append(kept_or_made(options.keep, {"way": way, "seed": seed} | sizes, make))
     return {way: results for way, results in found.items() if results}
 
 

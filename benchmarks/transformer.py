@@ -9,7 +9,6 @@ is kept in a file as soon as it is done, and not done again.
 """
 
 import argparse
-import json
 import platform
 import statistics
 import sys
@@ -20,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from measure import median_times, print_and_write, processor
+from measure import kept_or_made, median_times, print_and_write, processor
 from torch import Tensor, nn
 from translation import (
     BATCH_SIZE,
@@ -366,20 +365,13 @@ def race_once(name: str, seed: int, epochs: int, corpus: Corpus) -> dict:
 def race(options: argparse.Namespace) -> Iterator[str]:
     """Write the section on the race, line by line."""
     corpus = corpus_for(options)
-    kept = options.keep.read_text("utf-8").splitlines() if options.keep.exists() else []
-    done = [json.loads(line) for line in kept]
     sizes = {"pairs": len(corpus.train), "epochs": options.epochs}
     by_racer: dict[str, list[dict]] = {name: [] for name in RACERS}
     for seed in options.seeds:
         for name in options.only or RACERS:
             wanted = {"name": name, "seed": seed} | sizes
-            found = next((one for one in done if one | wanted == one), None)
-            if found is None:
-                found = race_once(name, seed, options.epochs, corpus)
-                with options.keep.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(found) + "\n")
-            print(found, file=sys.stderr, flush=True)
-            by_racer[name].append(found)
+            make = partial(race_once, name, seed, options.epochs, corpus)
+            by_racer[name].append(kept_or_made(options.keep, wanted, make))
     if options.only:
         return
 
