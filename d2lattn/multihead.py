@@ -175,12 +175,20 @@ class MultiHeadAttention(Attends, nn.Module):
             return k.clone(), v.clone()
         return k, v
 
+    def keep(self, past: Tensor) -> Tensor:
+        """Give of the keys or values so far, (B, G, P, D / H), those that later queries can see."""
+        n, length = self.num_first, past.shape[2]
+        if self.window is None or length < n + self.window:  # one place is for the query itself
+            return past
+        return torch.cat((past[:, :, :n], past[:, :, length + 1 - self.window :]), dim=2)
+
     def attend(
-        self, queries: Tensor, k: Tensor, v: Tensor, mask: Mask = None, start: int = 0
+        self, queries: Tensor, k: Tensor, v: Tensor, mask: Mask = None, start: int = 0, gap: int = 0
     ) -> Tensor:
         """Ask the keys and values that `project` gave; the weights are (B, H, Q, K).
 
-        The first query stands at place `start`, the first of the keys at place 0.
+        The first query stands at place `start`, and keys at 0, 1, …; after the first `num_first` of
+        them so many places are left out as `gap` says.
         """
         q = split_heads(self.W_q(queries), self.num_heads)  # (B, Q, D) -> (B, H, Q, D / H)
         relative = self.relative
@@ -188,9 +196,9 @@ class MultiHeadAttention(Attends, nn.Module):
             q = relative.turn(q, start)
         k, v = k.to(q.dtype), v.to(q.dtype)  # autocast may have been left since
         if (window := self.window) is not None:
-            mask = self._nearby(mask, window, q, k, start)
+            mask = self._nearby(mask, window, q, k, start - gap)  # of who is near none is left out
         if isinstance(relative, LinearBiases):
-            sizes, dtype = (q.shape[2], k.shape[2], start), q.dtype
+            sizes, dtype = (q.shape[2], k.shape[2], start, self.num_first, gap), q.dtype
             heads = self.attention.attend(q, k, v, mask, lambda: relative.bias(*sizes).to(dtype))
         else:
             heads = self.attention.attend(q, k, v, mask)

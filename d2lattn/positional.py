@@ -191,8 +191,14 @@ class LinearBiases(nn.Module):
         slopes = (2.0**powers).to(torch.get_default_dtype())
         self.register_buffer("slopes", slopes, persistent=False)
 
-    def bias(self, num_queries: int, num_keys: int, start: int = 0) -> Tensor:
-        """Give what is added to the scores, (H, Q, K), of queries from place `start` on."""
+    def bias(
+        self, num_queries: int, num_keys: int, start: int = 0, num_first: int = 0, gap: int = 0
+    ) -> Tensor:
+        """Give what is added to the scores, (H, Q, K), of queries from place `start` on.
+
+        After the first `num_first` keys so many places are left out as `gap` says.
+        """
         i = torch.arange(start, start + num_queries, device=self.slopes.device)
-        distance = (i.unsqueeze(1) - torch.arange(num_keys, device=i.device)).abs()  # (Q, K)
+        j = torch.arange(num_keys, device=i.device)
+        distance = (i.unsqueeze(1) - j - gap * (j >= num_first)).abs()  # (Q, 1) - (K,) -> (Q, K)
         return -self.slopes[:, None, None] * distance  # (H, 1, 1) x (Q, K) -> (H, Q, K)

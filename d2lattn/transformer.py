@@ -1,7 +1,8 @@
 """The Transformer (chapter 7): blocks of attention and small networks, and two stacks of them.
 
 Sequences of tokens are (B, T), what stands at their positions is (B, T, D). Decoders carry the keys
-and values of the steps before, so that each step is computed once.
+and values of the steps before, so that each step is computed once; with a window, of those steps
+alone that can still be asked.
 
 Blocks and stacks have the same options:
 
@@ -215,6 +216,7 @@ class BlockState(NamedTuple):
     past: tuple[Tensor, Tensor] | None  # of the steps so far, (B, G, T, D / H) each
     source: tuple[Tensor, Tensor] | None  # of the encoder's outputs, (B, G, S, D / H) each
     source_mask: Tensor | None  # true where the source is no padding, (B, 1, 1, S)
+    gap: int = 0  # how many steps of the past are not kept: those before the window
 
 
 class DecoderBlock(nn.Module):
@@ -282,13 +284,13 @@ class DecoderBlock(nn.Module):
         check_floats(self.ffn.dense1, X=X)
         check_shapes(X=(X, "B", "N", self.attention1.query_size))
         check_state(state, BlockState, X, "past", "source")
-        past, source, source_mask = state
+        past, source, source_mask, gap = state
         if (self.attention2 is None) != (source is None):
             needs = "keys and values as init_state gives them, or None without cross_attention"
             raise wrong(TypeError, "state.source", source, needs)
 
         Z = self.addnorm1.before(X)  # (B, T, D)
-        start = 0 if past is None else past[0].shape[2]  # P, the place of the first new step
+        start = 0 if past is None else past[0].shape[2] + gap  # the place of the first new step
         k, v = self.attention1.project(Z, Z, start)  # (B, G, T, D / H) each
         if past is not None:  # (B, G, P, D / H) and (B, G, T, D / H) -> (B, G, P + T, D / H)
             k, v = torch.cat((past[0], k), dim=2), torch.cat((past[1], v), dim=2)
@@ -296,12 +298,13 @@ class DecoderBlock(nn.Module):
         make = causal_mask  # the one of this pass, whatever is in its place when weights are read
         # A single step is the last one, and may see all.
         mask = (lambda: make(steps, so_far, device)) if steps > 1 else None
-        X = self.addnorm1(X, self.attention1.attend(Z, k, v, mask, start))
+        X = self.addnorm1(X, self.attention1.attend(Z, k, v, mask, start, gap))
         if source is not None:
             Z = self.addnorm2.before(X)  # (B, T, D)
             X = self.addnorm2(X, self.attention2.attend(Z, *source, source_mask))
         X = self.addnorm3(X, self.ffn(self.addnorm3.before(X)))
-        return X, BlockState((k, v), source, source_mask)
+        past = self.attention1.keep(k), self.attention1.keep(v)  # (B, G, at most P + T, D / H)
+        return X, BlockState(past, source, source_mask, gap + so_far - past[0].shape[2])
 
 
 class TransformerState(NamedTuple):
@@ -406,7 +409,7 @@ class TransformerDecoder(Attends, AttentionDecoder):
 
     @property
     def self_attention_weights(self) -> Tensor:
-        """Weights over the steps so far, P + T of them, (B, layers, H, T, P + T)."""
+        """Weights over the P steps that were kept and the T new ones, (B, layers, H, T, P + T)."""
         return _stack(own for own, _ in self._last())
 
 

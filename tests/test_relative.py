@@ -121,6 +121,12 @@ def test_the_bias_is_slope_times_distance(num_heads, num_queries, num_keys, star
     torch.testing.assert_close(found, torch.tensor(expected))
 
 
+def test_a_bias_with_places_left_out():
+    biases = d2l.LinearBiases(4)
+    whole = biases.bias(2, 9, start=7)
+    assert torch.equal(biases.bias(2, 5, 7, num_first=2, gap=4), whole[..., [0, 1, 6, 7, 8]])
+
+
 def test_slopes_of_the_paper():
     assert d2l.LinearBiases(8).slopes.tolist() == [2.0**-h for h in range(1, 9)]
     biases = d2l.LinearBiases(8)
@@ -331,7 +337,7 @@ def test_the_source_is_another_sequence():
     state = block.init_state(torch.ones(1, 5, 8))
     assert state.source[0].shape == (1, 1, 5, 4)  # half of what two heads would keep
     _, state = block(torch.ones(1, 3, 8), state)
-    assert state.past[1].shape == (1, 1, 3, 4)
+    assert state.past[1].shape == (1, 1, 2, 4)  # of three steps, the first and the last
 
 
 @DRAWN
@@ -350,6 +356,78 @@ def test_where_a_text_begins_makes_no_difference(kind, start, seed):
     mask = (torch.arange(start + 4) >= start)[None, None, None]
     later = attention.attend(Z, *attention.project(keys, keys), mask, start)
     close(later, attention.attend(Z, *attention.project(Z, Z)), atol=2e-6)
+
+
+@DRAWN
+@given(
+    st.sampled_from(["none", "rotary", "ALiBi"]),
+    st.integers(1, 5),
+    st.integers(0, 3),
+    st.lists(st.integers(1, 4), min_size=1, max_size=6),
+    SEEDS,
+)
+def test_a_cache_forgets_what_the_window_hides(kind, window, num_first, passes, seed):
+    """However a text is cut into passes, nothing differs but what is kept."""
+    torch.manual_seed(seed)
+    relative = {
+        "none": lambda: None,
+        "rotary": lambda: d2l.RotaryPositions(4),
+        "ALiBi": lambda: d2l.LinearBiases(4),
+    }[kind]()
+    options = {"relative": relative, "window": window, "num_first": num_first, "num_kv_heads": 2}
+    decoder = d2l.TransformerDecoder(9, 16, 16, 4, 2, cross_attention=False, **options)
+    X, state, done = torch.randint(9, (2, sum(passes))), decoder.init_state(), 0
+    at_once, _ = decoder(X, state)  # with the mask alone
+    weights = decoder.self_attention_weights
+    for steps in passes:
+        found, state = decoder(X[:, done : done + steps], state)
+        close(found, at_once[:, done : done + steps], atol=5e-6)
+        hidden = done - min(done, num_first + window - 1)  # of the places before this pass
+        seen = [j for j in range(done + steps) if not num_first <= j < num_first + hidden]
+        close(
+            decoder.self_attention_weights,
+            weights[..., done : done + steps, :][..., seen],
+            atol=5e-6,
+        )
+        done += steps
+        kept = min(done, num_first + window - 1)
+        for block in state.blocks:
+            assert block.past[0].shape == block.past[1].shape == (2, 2, kept, 4)
+            assert block.past[0].untyped_storage().nbytes() == block.past[0].nbytes or kept == done
+            assert block.gap == done - kept
+    assert state.position == done
+
+
+@pytest.mark.parametrize("beam_size", [None, 3])
+def test_what_is_written_is_what_an_untrimmed_cache_writes(monkeypatch, beam_size):
+    encoder = d2l.TransformerEncoder(9, 8, 16, 2, 1)
+    options = {"relative": d2l.RotaryPositions(4), "window": 3, "num_first": 1}
+    model = d2l.EncoderDecoder(encoder, d2l.TransformerDecoder(9, 8, 16, 2, 2, **options))
+    model.decoder.dense.bias.data[2] = -9.0  # nobody ends early
+    source, lens = torch.randint(3, 9, (4, 5)), torch.tensor([5, 3, 4, 1])
+
+    def written():
+        if beam_size is None:
+            return d2l.greedy_decode(model, source, lens, max_len=12)
+        return d2l.beam_search(model, source, lens, max_len=12, beam_size=beam_size)
+
+    trimmed = written()
+    monkeypatch.setattr(d2l.MultiHeadAttention, "keep", lambda self, past: past)
+    untrimmed = written()
+    assert min(len(one.tokens) for one in trimmed) > 6
+    for one, other in zip(trimmed, untrimmed, strict=True):
+        assert one.tokens == other.tokens
+        assert one.score == pytest.approx(other.score, abs=1e-4)
+
+
+def test_without_a_window_nothing_is_forgotten():
+    decoder = d2l.TransformerDecoder(9, 8, 16, 2, 1, cross_attention=False)
+    _, state = decoder(torch.randint(9, (1, 7)), decoder.init_state())
+    [block] = state.blocks
+    assert block.past[0].shape == (1, 2, 7, 4)
+    assert block.gap == 0
+    past = torch.randn(1, 2, 7, 4)
+    assert decoder.blks[0].attention1.keep(past) is past
 
 
 @pytest.mark.parametrize("name", ["transformer", "four-heads"])
