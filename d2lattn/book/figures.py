@@ -290,33 +290,34 @@ def _place(
     gap: float,
 ) -> Bbox:
     """Find the box beside a curve that covers least and is nearest to it."""
-    others = [other for other in others if len(other)]
     inside = own[(own >= [room.x0, room.y0]).all(1) & (own <= [room.x1, room.y1]).all(1)]
     along = inside if len(inside) else own
-    best, least = Bbox.null(), np.inf
-    for x, y in along[np.linspace(0, len(along) - 1, 40).astype(int)]:
-        for box in _beside(own, x, y, width, height, gap):
-            crossed = sum(_inside(other, box, gap / 2) for other in others)
-            cost = 40.0 * crossed + 400.0 * _inside(own, box, 0.0)
-            cost += 1000.0 * sum(_overlap(box, other, gap / 2) for other in taken)
-            cost += 20.0 * max(room.x0 - box.x0, box.x1 - room.x1, 0.0)
-            cost += 20.0 * max(room.y0 + gap / 2 - box.y0, box.y1 - room.y1, 0.0)
-            near = _distance(own, box)
-            cost += 2.0 * near
-            if others:
-                # Nearer to another curve it would be taken for its name
-                cost += 6.0 * max(0.0, near + 1.5 * gap - min(_distance(o, box) for o in others))
-            # Rather at the end than at the beginning, and above than below
-            cost += 0.04 * (room.x1 - box.x1) + (0.5 if box.y0 < y else 0.0) * gap
-            if cost < least:
-                best, least = box, cost
-    return best
+    points = along[np.linspace(0, len(along) - 1, 40).astype(int)]
+    boxes = np.concatenate([_beside(own, x, y, width, height, gap) for x, y in points])  # (M, 4)
+    x0, y0, x1, y1 = boxes.T
+    other = np.concatenate(others) if others else own[:0]
+    cost = 40.0 * _inside(other, boxes, gap / 2) + 400.0 * _inside(own, boxes, 0.0)
+    for box in taken:
+        pad = gap / 2
+        across = (x0 <= box.x1 + pad) & (x1 >= box.x0 - pad)
+        cost += 1000.0 * (across & (y0 <= box.y1 + pad) & (y1 >= box.y0 - pad))
+    cost += 20.0 * np.maximum(np.maximum(room.x0 - x0, x1 - room.x1), 0.0)
+    cost += 20.0 * np.maximum(np.maximum(room.y0 + gap / 2 - y0, y1 - room.y1), 0.0)
+    near = _distances(own, boxes)
+    cost += 2.0 * near
+    if len(other):
+        # Nearer to another curve it would be taken for its name
+        cost += 6.0 * np.maximum(0.0, near + 1.5 * gap - _distances(other, boxes))
+    # Rather at the end than at the beginning, and above than below
+    below = y0 < np.repeat(points[:, 1], 4)
+    cost += 0.04 * (room.x1 - x1) + np.where(below, 0.5 * gap, 0.0)
+    return Bbox.from_extents(*boxes[cost.argmin()])
 
 
 def _beside(
     own: NDArray[Any], x: float, y: float, width: float, height: float, gap: float
-) -> list[Bbox]:
-    """Above, below, right and left of this point of a curve, so that the curve is not crossed."""
+) -> NDArray[Any]:
+    """Above, below, right and left of a point of a curve, the curve not crossed: boxes (4, 4)."""
     column = own[np.abs(own[:, 0] - x) <= width / 2 + gap / 2, 1]
     line = own[np.abs(own[:, 1] - y) <= height / 2, 0]
     corners = [
@@ -325,19 +326,21 @@ def _beside(
         (line.max() + gap, y - height / 2),
         (line.min() - gap - width, y - height / 2),
     ]
-    return [Bbox.from_bounds(x0, y0, width, height) for x0, y0 in corners]
+    return np.array([(x0, y0, x0 + width, y0 + height) for x0, y0 in corners])
 
 
-def _inside(points: NDArray[Any], box: Bbox, pad: float) -> int:
-    low, high = np.array([box.x0, box.y0]) - pad, np.array([box.x1, box.y1]) + pad
-    return int(((points > low) & (points < high)).all(axis=1).sum())
+def _inside(points: NDArray[Any], boxes: NDArray[Any], pad: float) -> NDArray[Any]:
+    """How many points lie in each box: (N, 2), (M, 4) -> (M,)."""
+    x, y = points.T
+    x0, y0, x1, y1 = boxes.T[:, :, None]  # (M, 1) each
+    within = (x > x0 - pad) & (x < x1 + pad) & (y > y0 - pad) & (y < y1 + pad)  # (M, N)
+    return within.sum(axis=1)
 
 
-def _overlap(box: Bbox, other: Bbox, pad: float) -> bool:
-    return bool(other.padded(pad).overlaps(box))
-
-
-def _distance(points: NDArray[Any], box: Bbox) -> float:
-    centre = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
-    away = np.abs(points - centre) - np.array([box.width, box.height]) / 2
-    return float(np.hypot(*np.maximum(away, 0).T).min())
+def _distances(points: NDArray[Any], boxes: NDArray[Any]) -> NDArray[Any]:
+    """From each box to the nearest point, 0 where one lies inside: (N, 2), (M, 4) -> (M,)."""
+    x, y = points.T
+    x0, y0, x1, y1 = boxes.T[:, :, None]  # (M, 1) each
+    aside = np.maximum(np.maximum(x0 - x, x - x1), 0.0)  # (M, N)
+    above = np.maximum(np.maximum(y0 - y, y - y1), 0.0)
+    return np.sqrt((aside**2 + above**2).min(axis=1))
