@@ -67,6 +67,10 @@ def test_letters_are_the_pages_own():
     assert found.endswith("sans.ttf")
 
 
+def as_boxes(box: Bbox) -> np.ndarray:
+    return np.array([box.extents])
+
+
 def test_names_stand_beside_their_curves_and_cross_nothing():
     figure, ax = two_lines()
     boxes = names(figure)
@@ -80,9 +84,9 @@ def test_names_stand_beside_their_curves_and_cross_nothing():
         assert not any(own.overlaps(other) for other in others)
         assert room.x0 <= own.x0
         assert own.x1 <= room.x1 + 1
-        nearest = min(ax.lines, key=lambda one: figures._distance(figures._trace(one), own))
+        nearest = min(ax.lines, key=lambda one: figures._distances(figures._trace(one), as_boxes(own)))
         assert nearest is line
-        assert all(figures._inside(figures._trace(one), own, 0) == 0 for one in ax.lines)
+        assert all(figures._inside(figures._trace(one), as_boxes(own), 0) == 0 for one in ax.lines)
 
 
 def test_names_are_placed_anew_in_another_size():
@@ -92,7 +96,7 @@ def test_names_are_placed_anew_in_another_size():
     narrow = names(figure)
     room = ax.get_window_extent()
     assert narrow["main"].x1 <= room.x1 + 1 < wide["main"].x1
-    assert figures._inside(figures._trace(ax.lines[0]), narrow["main"], 0) == 0
+    assert figures._inside(figures._trace(ax.lines[0]), as_boxes(narrow["main"]), 0) == 0
 
 
 def test_a_line_without_a_label_has_no_name():
@@ -168,6 +172,13 @@ def test_colours_have_the_names_of_what_they_stand_for():
 
 def test_boxes_beside_a_steep_curve_do_not_cross_it():
     own = np.stack([np.linspace(0, 10, 200), np.linspace(0, 1000, 200)], axis=1)
-    for box in figures._beside(own, 5, 500, 60, 12, 4):
-        assert isinstance(box, Bbox)
-        assert figures._inside(own, box, 0) == 0
+    boxes = figures._beside(own, 5, 500, 60, 12, 4)
+    assert boxes.shape == (4, 4)
+    assert (figures._inside(own, boxes, 0) == 0).all()
+
+
+def test_points_are_counted_in_each_box_and_measured_from_each():
+    points = np.array([[1.0, 1], [2, 2], [9, 5]])
+    boxes = np.array([[0.0, 0, 3, 3], [5, 5, 6, 6]])
+    assert figures._inside(points, boxes, 0).tolist() == [2, 0]
+    assert figures._distances(points, boxes).tolist() == [0, 3]
