@@ -84,7 +84,9 @@ def test_names_stand_beside_their_curves_and_cross_nothing():
         assert not any(own.overlaps(other) for other in others)
         assert room.x0 <= own.x0
         assert own.x1 <= room.x1 + 1
-        nearest = min(ax.lines, key=lambda one: figures._distances(figures._trace(one), as_boxes(own)))
+        nearest = min(
+            ax.lines, key=lambda one: figures._distances(figures._trace(one), as_boxes(own))
+        )
         assert nearest is line
         assert all(figures._inside(figures._trace(one), as_boxes(own), 0) == 0 for one in ax.lines)
 
