@@ -38,6 +38,7 @@ from d2lattn.book.explorables import (
     TransformerTour,
     TransformerXray,
     TurningClock,
+    WritersMemory,
 )
 
 PAGE = Path(__file__).parents[1] / "reference" / "benchmarks" / "explorables.md"
@@ -138,6 +139,12 @@ def seven_letters() -> TransformerXray:
     return TransformerXray(decoder, word="cabbage")
 
 
+def twenty_four_tokens() -> WritersMemory:
+    """Give the memory as long a text and as many heads as it takes, and a window."""
+    sizes = {"query_heads": 128, "kv_heads": 128, "window": 12, "written": 24}
+    return WritersMemory([f"word{i}" for i in range(24)], **sizes)
+
+
 class Yardstick:
     """A plain drawing, 150 circles and numbers that a slider moves: it tells a slow machine."""
 
@@ -188,6 +195,7 @@ CASES: dict[str, Callable[[], Explorable]] = {
     "TransformerTour, 16 tokens": sixteen_tokens,
     "TransformerXray, 7 letters": seven_letters,
     "TurningClock": TurningClock,
+    "WritersMemory, 24 tokens": twenty_four_tokens,
 }
 
 # Where all that can be moved is folded away.

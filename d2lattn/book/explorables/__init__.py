@@ -19,6 +19,7 @@ from d2lattn.book.explorables.storyboard import Storyboard
 from d2lattn.book.explorables.swap import Swap
 from d2lattn.book.explorables.tour import TransformerTour
 from d2lattn.book.explorables.turning_clock import TurningClock
+from d2lattn.book.explorables.writers_memory import WritersMemory
 from d2lattn.book.explorables.xray import TransformerXray
 
 __all__ = [
@@ -37,4 +38,5 @@ __all__ = [
     "TransformerTour",
     "TransformerXray",
     "TurningClock",
+    "WritersMemory",
 ]

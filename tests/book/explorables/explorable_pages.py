@@ -22,6 +22,7 @@ from d2lattn.book.explorables import (
     TransformerTour,
     TransformerXray,
     TurningClock,
+    WritersMemory,
 )
 
 # Two sentences, with weights that are not all right.
@@ -216,6 +217,17 @@ def first_place(**state) -> FirstPlace:
     )
 
 
+# Sizes as Brown et al. 2020, table 2.1, and Chowdhery et al. 2022, table 1, have them.
+MODELS = {
+    "GPT-3": {"layers": 96, "query_heads": 96, "kv_heads": 96, "head_dim": 128},
+    "PaLM 540B": {"layers": 118, "query_heads": 48, "kv_heads": 1, "head_dim": 256},
+}
+
+
+def writers_memory(**state) -> WritersMemory:
+    return WritersMemory(models=MODELS, **state)
+
+
 # One of each, as it starts. A new explorable is tested by adding it here.
 EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "CueMixer": CueMixer,
@@ -232,6 +244,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "TransformerTour": tour,
     "TransformerXray": xray,
     "TurningClock": TurningClock,
+    "WritersMemory": writers_memory,
 }
 
 # What the book's theme gives to a page, light and dark.

@@ -1,0 +1,112 @@
+"""Writer's memory (chapter 10): keys and values kept of a text, as bytes, and who can be asked."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from d2lattn.book.explorables.base import Explorable, paragraph, table
+from d2lattn.book.explorables.traits import Made, UnusableValue, Whole, Words
+
+MOST_TOKENS, MOST_FIRST, MOST_HEADS, MOST_NUMBERS, MOST_LAYERS = 24, 4, 128, 256, 128
+NUMBER_BYTES = (1, 2, 4)
+SIZES = ("layers", "query_heads", "kv_heads", "head_dim")
+
+# To write "her", one must remember who was meant.
+TEXT = "the happy cow saw the old dog , and the dog that slept by the door did not see her ."
+
+
+class WritersMemory(Explorable):
+    """A text is written token by token; its keys and values are kept, or shared, or forgotten.
+
+    Of each token, `layers` · `kv_heads` keys and as many values of `head_dim` numbers are kept.
+    The heads of queries share them evenly: `query_heads` is a multiple of `kv_heads`.
+
+    Args:
+        tokens: the text, at most 24 tokens; if not given, one of the book's.
+        models: sizes to choose from, each by its model's name: a mapping with layers, query_heads,
+            kv_heads and head_dim. Cite where they stand.
+        **state: the traits.
+
+    Traits that can be read, set and observed, besides those four sizes:
+        number_bytes: 1, 2 or 4 bytes a number.
+        window: how many of the last tokens are kept, the one that asks among them; 0: all.
+        num_first: how many of the first tokens are kept besides, 0 to 4.
+        written: how many tokens are written; the last of them asks.
+        asked: the place of the token that is asked, from 0; at most the last one written.
+
+    Raises ValueError for anything else.
+
+    >>> memory = WritersMemory(kv_heads=1, written=3)
+    >>> memory.token_bytes, memory.asked
+    (8192, 2)
+    """
+
+    module = "writers_memory"
+
+    tokens = Words(TEXT.split(), most=MOST_TOKENS).tag(sync=True)
+    models = Made().tag(sync=True)
+    query_heads = Whole(8, low=1, high=MOST_HEADS).tag(sync=True)
+    kv_heads = Whole(8, low=1, high=MOST_HEADS).tag(sync=True)
+    head_dim = Whole(64, low=1, high=MOST_NUMBERS).tag(sync=True)
+    layers = Whole(32, low=1, high=MOST_LAYERS).tag(sync=True)
+    number_bytes = Whole(2, low=1, high=4).tag(sync=True)
+    window = Whole(0, low=0, high=MOST_TOKENS).tag(sync=True)
+    num_first = Whole(0, low=0, high=MOST_FIRST).tag(sync=True)
+    written = Whole(12, low=1, high=MOST_TOKENS).tag(sync=True)
+    asked = Whole(2, low=0, high=MOST_TOKENS - 1).tag(sync=True)
+
+    def __init__(
+        self,
+        tokens: Sequence[str] | None = None,
+        models: Mapping[str, Mapping[str, int]] | None = None,
+        **state: Any,
+    ) -> None:
+        if tokens is not None:
+            state["tokens"] = list(tokens)
+            state.setdefault("written", max(1, min(12, len(tokens))))
+            state.setdefault("asked", min(2, len(tokens) - 1))
+        super().__init__(models={n: self._sizes(n, m) for n, m in (models or {}).items()}, **state)
+
+    @classmethod
+    def _sizes(cls, name: str, given: Mapping[str, int]) -> dict[str, int]:
+        """Sizes of a model, or ValueError that names the model."""
+        if set(given) != set(SIZES):
+            raise UnusableValue(f"{name} has {', '.join(given)}; {', '.join(SIZES)} are needed")
+        traits = cls.class_traits()
+        sizes = {one: traits[one].validate(cls, given[one]) for one in SIZES}
+        _shared(sizes, name)
+        return sizes
+
+    def check(self, state: dict[str, Any]) -> None:
+        """Raise ValueError for values that do not fit together."""
+        _shared(state, "the figure")
+        if state["number_bytes"] not in NUMBER_BYTES:
+            raise UnusableValue(f"number_bytes is {state['number_bytes']}; 1, 2 or 4 is needed")
+        count = len(state["tokens"])
+        for name, most in (("window", count), ("written", count), ("asked", count - 1)):
+            if state[name] > most:
+                raise UnusableValue(f"{name} is {state[name]}; with {count} tokens, {most} at most")
+
+    @property
+    def token_bytes(self) -> int:
+        """Bytes that are kept of one token: a key and a value a head and layer."""
+        return 2 * self.layers * self.kv_heads * self.head_dim * self.number_bytes
+
+    def words(self) -> str:
+        """HTML for where no script runs."""
+        sizes = ("layers", "heads of queries", "heads of keys and values", "numbers a head")
+        return paragraph(
+            f"Interactive figure: “{' '.join(self.tokens)}” is written token by token; how many "
+            "bytes are kept of it, and which tokens can still be asked."
+        ) + table(
+            [*sizes, "bytes a number", "bytes a token"],
+            [(*(getattr(self, one) for one in SIZES), self.number_bytes, self.token_bytes)],
+        )
+
+
+def _shared(state: Mapping[str, int], name: str) -> None:
+    """Raise a ValueError unless heads of queries share heads of keys evenly."""
+    if state["query_heads"] % state["kv_heads"]:
+        raise UnusableValue(
+            f"kv_heads of {name} is {state['kv_heads']}; a divisor of query_heads, "
+            f"{state['query_heads']}, is needed"
+        )
