@@ -141,8 +141,8 @@ def seven_letters() -> TransformerXray:
 
 def twenty_four_tokens() -> WritersMemory:
     """Give the memory as long a text and as many heads as it takes, and a window."""
-    sizes = {"query_heads": 128, "kv_heads": 128, "window": 12, "written": 24}
-    return WritersMemory([f"word{i}" for i in range(24)], **sizes)
+    words = [f"word{i}" for i in range(24)]
+    return WritersMemory(words, query_heads=128, kv_heads=128, window=12, written=24)
 
 
 class Yardstick:

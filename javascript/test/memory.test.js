@@ -57,7 +57,8 @@ test("who was forgotten, when, and how far news travels", () => {
 });
 
 test("the answer says who asks, and what was lost", () => {
-  const says = (/** @type {object} */ more) => memory.answer({ ...state, ...more }, "cow");
+  const says = (/** @type {object} */ more) =>
+    memory.answer({ ...state, ...more }, "cow").replaceAll("\u00a0", " ");
   assert.equal(says({}), "Yes: “cow” can be asked by all 8 query heads, each at its own key.");
   assert.match(says({ kv_heads: 2 }), /all 8 query heads, 4 at each key\.$/);
   assert.match(says({ kv_heads: 1 }), /through one shared key\.$/);

@@ -26,7 +26,10 @@ class WritersMemory(Explorable):
             kv_heads and head_dim. Cite where they stand.
         **state: the traits.
 
-    Traits that can be read, set and observed, besides those four sizes:
+    Each trait can be read, set and observed.
+
+    Traits:
+        layers, query_heads, kv_heads, head_dim: the sizes of the model.
         number_bytes: 1, 2 or 4 bytes a number.
         window: how many of the last tokens are kept, the one that asks among them; 0: all.
         num_first: how many of the first tokens are kept besides, 0 to 4.

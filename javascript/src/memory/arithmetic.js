@@ -64,7 +64,7 @@ export function answer(state, token) {
     return (
       `No: “${token}” was forgotten ${many(ago, "step")} ago. ` +
       `${news ? "But news of it may have come through those between" : "Nor can news of it have come"}: ` +
-      `${many(layers, "layer")} reach${layers === 1 ? "es" : ""} ${layers} · (${window} − 1) = ${many(reach, "token")} back; ` +
+      `${many(layers, "layer")} reach${layers === 1 ? "es" : ""} ${layers}\u00a0·\u00a0(${window}\u00a0−\u00a01) = ${many(reach, "token")} back; ` +
       `it stands ${back} back.`
     );
   const who = all === 1 ? "the one query head" : `all ${all} query heads`;

@@ -1,5 +1,5 @@
 // The heads that ask a token, and the heads of keys and values that they share.
-import { attr, s } from "../kit/index.js";
+import { attr, h, s } from "../kit/index.js";
 
 /** A drawing: { el, set(many, few, can) }: queries, keys, and whether they can be asked. */
 export function sharing() {
@@ -9,11 +9,10 @@ export function sharing() {
     s("path", { class: "d2lx-k" }),
     s("path", { class: "d2lx-v" }),
   ];
-  const name = (/** @type {number} */ x, /** @type {string} */ text) =>
-    s("text", { class: "d2lx-tick", x, y: 11, "text-anchor": x ? "end" : "start" }, text);
-  const names = [name(0, "queries"), name(140, "keys, values")];
-  const el = s("svg", { viewBox: "0 0 140 104", "aria-hidden": "true" });
-  el.append(lines, queries, keys, values, ...names);
+  const svg = s("svg", { viewBox: "0 16 140 88", "aria-hidden": "true" });
+  svg.append(lines, queries, keys, values);
+  const names = h("div", {}, ...["q", "k", "v"].map((name) => h("span", {}, name)));
+  const el = h("div", { "aria-hidden": "true" }, names, svg);
   const set = (
     /** @type {number} */ many,
     /** @type {number} */ few,
