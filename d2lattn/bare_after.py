@@ -38,3 +38,15 @@ def grouped_attention(queries, keys, values, mask=None):
     K, V = keys.unsqueeze(2), values.unsqueeze(2)  # (B, G, 1, K, D)
     weights = masked_softmax(Q @ K.mT / K.shape[-1] ** 0.5, mask)  # (.., Q, K)
     return (weights @ V).flatten(1, 2)  # (B, G, H/G, Q, D) -> (B, H, Q, D)
+
+
+def running_attention(queries, keys, values, tile):
+    """Sum the softmax in one pass over the keys, with a running maximum."""
+    top, total, out = queries[..., :1] - torch.inf, 0, 0  # (.., Q, 1)
+    for K, V in zip(keys.split(tile, -2), values.split(tile, -2)):
+        scores = queries @ K.mT / K.shape[-1] ** 0.5  # (.., Q, tile)
+        new = scores.amax(-1, keepdim=True).maximum(top)  # (.., Q, 1)
+        shrink, weights, top = (top - new).exp(), (scores - new).exp(), new
+        total = total * shrink + weights.sum(-1, keepdim=True)
+        out = out * shrink + weights @ V  # (.., Q, tile) x (.., tile, D)
+    return out / total

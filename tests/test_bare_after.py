@@ -1,6 +1,7 @@
 """The second page: each mechanism in ten lines, which give what the package gives, to 1e-10."""
 
 import ast
+import math
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def _exact():
 
 def test_each_mechanism_is_ten_lines_at_most():
     definitions = [node for node in ast.parse(PAGE).body if isinstance(node, ast.FunctionDef)]
-    assert len(definitions) == 4
+    assert len(definitions) == 5
     for node in definitions:
         assert node.end_lineno - node.lineno < 10, node.name
         assert ast.get_docstring(node)
@@ -114,6 +115,30 @@ def test_grouped_attention(batch, num_queries, num_keys, groups, sharing, padded
         ),
         lambda q, k, v: package.attend(q, k, v, mask),
     )
+
+
+@DRAWN
+@given(SIZES, SIZES, st.integers(1, 9), SIZES, st.integers(1, 11), st.floats(0, 900), SEEDS)
+def test_a_running_softmax(batch, num_queries, num_keys, width, tile, apart, seed):
+    """In tiles of any size, also with scores whose exponentials no number could hold."""
+    torch.manual_seed(seed)
+    q = torch.randn(batch, 2, num_queries, width)
+    k, v = torch.randn(2, batch, 2, num_keys, width).unbind()
+    with torch.no_grad():
+        q[..., 0], k[..., 0] = width**0.5, k[..., 0] + torch.linspace(0, apart, num_keys)
+    agree(
+        [q, k, v],
+        lambda q, k, v: bare_after.running_attention(q, k, v, tile),
+        lambda q, k, v: (q @ k.mT / width**0.5).softmax(dim=-1) @ v,
+    )
+
+
+def test_a_running_softmax_by_hand():
+    """Scores of 1, 2, 3, 1 times ln 2; halved when the largest comes, in the second tile."""
+    keys = torch.tensor([[1.0], [2], [3], [1]]) * math.log(2)
+    values = torch.tensor([[1.0], [2], [3], [4]])
+    found = bare_after.running_attention(torch.ones(1, 1), keys, values, 2)
+    close(found, torch.tensor([[2.625]]))
 
 
 def test_by_hand():
