@@ -1,0 +1,221 @@
+"""Checks for the exercises of chapter 9, the running softmax."""
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from d2lattn.book.exercises.checking import (
+    Differs,
+    agrees,
+    call,
+    check,
+    number,
+    recognise,
+    same,
+    several,
+    tensor_like,
+)
+
+
+@check("9.1")
+def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float) -> str:
+    """Scores 0, 2 and then 4, 3 in units of ln 2, values 4, 8 and then 2, 6, by two tiles."""
+    one, two = torch.tensor([2, 1.25, 9]), torch.tensor([4, 1.8125, 7.25])
+    found = tensor_like(first, one, "what is kept after tile 1")
+    recognise(
+        found,
+        [
+            (torch.tensor([2, 5.0, 36]), "you took nothing off: less the largest, 2 becomes 0."),
+            (torch.tensor([2, 1.25, 7.2]), "the values are summed here; divide at the end."),
+        ],
+    )
+    same(found, one, "Less the largest the scores are −2 and 0.", "what is kept after tile 1")
+    found = tensor_like(second, two, "what is kept after tile 2")
+    recognise(
+        found,
+        [
+            (torch.tensor([4, 2.75, 14]), "what was kept was not shrunk."),
+            (torch.tensor([4, 1.8125, 14]), "the values shrink as well, by the same factor."),
+            (torch.tensor([4, 2.75, 7.25]), "the sum shrinks as well, by the same factor."),
+            (torch.tensor([4, 2.125, 9.5]), "the largest has grown by 2, and 2 to the −2 is ¼."),
+            (torch.tensor([4, 1.5, 5]), "that is tile 2 alone."),
+            (torch.tensor([2, 7.25, 29]), "the largest so far is 4 now."),
+        ],
+    )
+    same(
+        found, two, "Shrink what was kept by ¼, then add the new keys.", "what is kept after tile 2"
+    )
+    said = number(answer, "the answer")
+    if math.isclose(said, 7.25):
+        raise Differs("7.25 is the values' sum: it is still to be divided.")
+    if math.isclose(said, (7.2 + 10 / 3) / 2, rel_tol=1e-2):
+        raise Differs("That is the mean of the two tiles' answers, which do not count alike.")
+    if not math.isclose(said, 4, rel_tol=1e-3):
+        raise Differs(f"The answer is not {said:g}: divide the values' sum by the sum.")
+    return "4, though the tiles alone give 7.2 and 3.33: the second counts for far more."
+
+
+def _attend(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    tile: int,
+    shrinks: bool = True,
+    finishes: bool = True,
+) -> Tensor:
+    """Give one query's answer, right or with the mistakes of exercise 9.2."""
+    top, total, out = -torch.inf, torch.tensor(0.0), torch.zeros(values.shape[1])
+    end = len(keys) if finishes else len(keys) // tile * tile
+    for start in range(0, end, tile):
+        K, V = keys[start : min(start + tile, end)], values[start : min(start + tile, end)]
+        scores = K @ query / math.sqrt(len(query))
+        new = max(top, scores.max().item())
+        shrink, weights = math.exp(top - new), (scores - new).exp()
+        total = total * shrink + weights.sum()
+        out = out * (shrink if shrinks else 1) + weights @ V
+        top = new
+    return out / total
+
+
+@check("9.2")
+def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
+    """Attention of one query in tiles, from a listing that forgets twice."""
+    for n, width, tile in ((7, 4, 3), (6, 2, 2), (5, 3, 5), (4, 2, 9)):
+        generator = torch.Generator().manual_seed(92)
+        keys, values = 2 * torch.randn(2, n, width, generator=generator)
+        query = 2 * torch.randn(width, generator=generator)
+        keys = keys[(keys @ query).argsort(descending=n % 2 == 0)]  # 7: each tile has a larger one
+        for far in (1, 60):
+            case = f"with {n} keys in tiles of {tile}" + (" and large scores" if far > 1 else "")
+            wanted = _attend(far * query, keys, values, tile)
+            found = tensor_like(
+                call(attend, far * query, keys, values, tile, case=case), wanted, f"{case}, it"
+            )
+            if far > 1 and not found.isfinite().all():
+                raise Differs(f"{case}, it overflows: take the largest so far off each score.")
+            for shrinks, finishes in product((True, False), repeat=2):
+                if far > 1 or (n < tile and not finishes):
+                    continue
+                variant = _attend(far * query, keys, values, tile, shrinks, finishes)
+                if agrees(variant, wanted) or not agrees(found, variant):
+                    continue
+                if not shrinks and not finishes:
+                    raise Differs(
+                        "Two things are wrong: what one sum does and the other does not; "
+                        "and which keys the loop never sees, if n is no multiple of it."
+                    )
+                if not shrinks:
+                    raise Differs("All keys are seen now, but the two sums must stay in one unit.")
+                raise Differs(
+                    "Both sums shrink now, but the keys after the last whole tile are lost."
+                )
+            same(found, wanted, "Both sums shrink by the same factor at each tile.", f"{case}, it")
+    return "both sums in one unit, and the last tile may be short."
+
+
+State = tuple[float, float, float]
+Box = Callable[[Tensor, Tensor], Tensor]
+
+
+def _merge(one: State, other: State, shrinks: tuple[bool, bool] = (True, True)) -> State:
+    """Make one of what two have kept; without `shrinks`, one is taken as it is."""
+    top = max(one[0], other[0])
+    by = [
+        math.exp(part[0] - top) if shrunk else 1.0
+        for part, shrunk in zip((one, other), shrinks, strict=True)
+    ]
+    return top, by[0] * one[1] + by[1] * other[1], by[0] * one[2] + by[1] * other[2]
+
+
+@check("9.3")
+def check_merge(merge: Callable[[State, State], State]) -> str:
+    """What two friends kept, made one: largest score, sum, and sum of the values."""
+    pairs: list[tuple[State, State]] = [
+        ((1.0, 1.5, 2.5), (2.0, 1.25, 4.0)),
+        ((2.0, 1.25, 4.0), (1.0, 1.5, 2.5)),
+        ((3.0, 2.0, -1.0), (3.0, 1.0, 6.0)),
+        ((900.0, 1.0, 5.0), (-900.0, 2.0, 8.0)),
+        ((-900.0, 2.0, 8.0), (900.0, 1.0, 5.0)),
+    ]
+    found = []
+    for one, other in pairs:
+        case = f"with {one} and {other}"
+        parts = several(
+            call(merge, one, other, case=case),
+            3,
+            "Give back three numbers: the largest score, the sum, the values' sum.",
+        )
+        found.append([number(part, f"{case}, a part of it") for part in parts])
+    said = torch.tensor(found)  # (pairs, 3)
+    recognise(
+        said,
+        [
+            (torch.tensor([_merge(*pair, shrinks) for pair in pairs]), hint)
+            for shrinks, hint in (
+                ((False, False), "two units were added: bring both to the larger one first."),
+                ((True, False), "only the first shrinks; the larger score may be its own."),
+                ((False, True), "only the second shrinks; the larger score may be its own."),
+            )
+        ],
+    )
+    means = torch.tensor([(u / s + v / t) / 2 for (_, s, u), (_, t, v) in pairs])
+    if agrees(said[:, 2] / said[:, 1], means):
+        raise Differs("That gives the mean of two answers, which do not count alike.")
+    for (one, other), mine in zip(pairs, said, strict=True):
+        hint = "Each part shrinks by e to its own largest less the larger."
+        same(mine, torch.tensor(_merge(one, other)), hint, f"with {one} and {other}, it")
+    return "each in the unit of the larger score, and then they can be added."
+
+
+TILE = 2  # of the boxes
+
+
+def _box(unit: Callable[[Tensor, Tensor, float], float]) -> Box:
+    """Go over scores in tiles; `unit` says what is taken off, of all, a tile and the last unit."""
+
+    def answer(scores: Tensor, values: Tensor) -> Tensor:
+        top, total, out = -math.inf, torch.tensor(0.0), torch.tensor(0.0)
+        for some, theirs in zip(scores.split(TILE), values.split(TILE), strict=True):
+            new = unit(scores, some, top)
+            shrink = torch.tensor(top - new).exp()
+            weights = (some - new).exp()
+            total, out, top = total * shrink + weights.sum(), out * shrink + weights @ theirs, new
+        return out / total
+
+    return answer
+
+
+BOXES: dict[str, Box] = {
+    "A": _box(lambda scores, tile, top: tile.max().item()),
+    "B": _box(lambda scores, tile, top: max(top, tile.max().item())),
+    "C": _box(lambda scores, tile, top: top if top > -math.inf else tile.max().item()),
+    "D": _box(lambda scores, tile, top: scores.max().item()),
+}
+"""Four ways to sum (scores, values) in tiles of two, for exercise 9.4: two cannot be broken."""
+
+
+@check("9.4")
+def check_boxes(letters: Iterable[str]) -> str:
+    """Which of the boxes no scores can break."""
+    try:
+        found = {str(letter).strip().upper() for letter in letters}
+    except TypeError:
+        found = set()
+    if not found or not found <= set(BOXES):
+        raise Differs('Answer with a set of letters from A to D, such as {"A", "B"}.')
+    if found == {"A", "C"}:
+        raise Differs("These are the two that break: it is the others.")
+    if "A" in found:
+        raise Differs("A breaks if the scores fall. Give its first tile a score of 500.")
+    if "C" in found:
+        raise Differs("C breaks if the scores rise. Give its second tile a score of 500.")
+    if found != {"B", "D"}:
+        (missing,) = {"B", "D"} - found
+        raise Differs(f"{missing} holds as well: by which scores did you break it?")
+    return (
+        "B takes off the largest so far, D goes over the scores twice; A takes each tile's own, "
+        "C for ever the first one's."
+    )
