@@ -155,7 +155,7 @@ def check_merge(merge: Callable[[State, State], State]) -> str:
         [
             (torch.tensor([_merge(*pair, shrinks) for pair in pairs]), hint)
             for shrinks, hint in (
-                ((False, False), "two units were added: bring both to the larger one first."),
+                ((False, False), "sums in two units were added: bring both to the larger."),
                 ((True, False), "only the first shrinks; the larger score may be its own."),
                 ((False, True), "only the second shrinks; the larger score may be its own."),
             )
