@@ -306,3 +306,13 @@ def test_python_hears_of_it(visit):
     page.evaluate("model.set('written', 1)")
     frame(page)
     assert said(page).startswith("Yes: “the”")
+
+
+@pytest.mark.browser
+def test_forced_colours_underline_no_other_word(visit):
+    page = visit(WritersMemory().to_html())
+    page.emulate_media(forced_colors="active")
+    lines = page.locator(".d2lx-text > span:not([data-is=later])").evaluate_all(
+        "es => es.map(e => parseFloat(getComputedStyle(e).borderBottomWidth))"
+    )
+    assert [j for j, wide in enumerate(lines) if wide] == [2, 11]  # who is asked, and who asks
