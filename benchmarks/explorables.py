@@ -30,6 +30,7 @@ from d2lattn.book.explorables import (
     Explorable,
     Forge,
     HeadAblation,
+    MatrixMemory,
     NadarayaWatsonBench,
     PermuteAndEncode,
     SaturationLab,
@@ -194,6 +195,7 @@ CASES: dict[str, Callable[[], Explorable]] = {
     "PermuteAndEncode, waves": lambda: PermuteAndEncode(view="waves"),
     "TransformerTour, 16 tokens": sixteen_tokens,
     "TransformerXray, 7 letters": seven_letters,
+    "MatrixMemory": MatrixMemory,
     "TurningClock": TurningClock,
     "WritersMemory, 24 tokens": twenty_four_tokens,
 }

@@ -50,3 +50,25 @@ def running_attention(queries, keys, values, tile):
         total = total * shrink + weights.sum(-1, keepdim=True)
         out = out * shrink + weights @ V  # (.., Q, tile) x (.., tile, D)
     return out / total
+
+
+def features(X):
+    """Make every entry positive: x + 1 above 0, e^x below."""
+    return X.clamp(min=0) + X.clamp(max=0).exp()
+
+
+def product_attention(Q, K, V):
+    """Weigh words by products of features; each sees up to itself."""
+    products = (Q @ K.mT).tril()  # (T, D) x (D, T) -> (T, T)
+    weights = products / products.sum(dim=-1, keepdim=True)
+    return weights @ V  # (T, T) x (T, V) -> (T, V)
+
+
+def carried_attention(Q, K, V):
+    """The same, word by word, from sums that are carried along."""
+    S, z, read = 0, 0, []
+    for q, k, v in zip(Q, K, V, strict=True):
+        S = S + k[:, None] * v  # (D, V) + (D, 1) x (V,)
+        z = z + k  # (D,)
+        read.append((q @ S) / (q @ z))  # (D,) x (D, V) -> (V,)
+    return torch.stack(read)  # (T, V)

@@ -31,7 +31,7 @@ def _exact():
 
 def test_each_mechanism_is_ten_lines_at_most():
     definitions = [node for node in ast.parse(PAGE).body if isinstance(node, ast.FunctionDef)]
-    assert len(definitions) == 5
+    assert len(definitions) == 8
     for node in definitions:
         assert node.end_lineno - node.lineno < 10, node.name
         assert ast.get_docstring(node)
@@ -141,7 +141,50 @@ def test_a_running_softmax_by_hand():
     close(found, torch.tensor([[2.625]]))
 
 
+def test_features_are_those_of_the_exponential_linear_unit():
+    X = torch.linspace(-4, 4, 81)[torch.arange(81) != 40]  # it has two slopes at 0
+    agree([X], bare_after.features, lambda X: torch.nn.functional.elu(X) + 1)
+    assert (bare_after.features(torch.linspace(-30, 900, 50)) > 0).all()
+
+
+@DRAWN
+@given(st.integers(1, 9), SIZES, SIZES, SEEDS)
+def test_what_is_carried_gives_what_all_products_give(steps, width, outputs, seed):
+    torch.manual_seed(seed)
+    X = torch.randn(2, steps, width).unbind()
+    V = torch.randn(steps, outputs)
+
+    def summed(q, k, V):
+        """Equation by equation, with no table of products and no loop over words."""
+        q, k = torch.nn.functional.elu(q) + 1, torch.nn.functional.elu(k) + 1
+        S = torch.einsum("td,tv->tdv", k, V).cumsum(dim=0)
+        below = torch.einsum("td,td->t", q, k.cumsum(dim=0))
+        return torch.einsum("td,tdv->tv", q, S) / below[:, None]
+
+    for attention in (bare_after.product_attention, bare_after.carried_attention):
+
+        def ours(q, k, V, attention=attention):
+            return attention(bare_after.features(q), bare_after.features(k), V)
+
+        agree([*X, V], ours, summed)
+
+
+def test_no_word_hears_what_comes_later():
+    Q, K = bare_after.features(torch.randn(2, 6, 3)).unbind()
+    V = torch.randn(6, 2)
+    for attention in (bare_after.product_attention, bare_after.carried_attention):
+        before = attention(Q, K, V)
+        after = attention(Q, torch.cat((K[:4], K[4:] * 3)), torch.cat((V[:4], V[4:] - 1)))
+        close(before[:4], after[:4])
+        assert not torch.allclose(before[4:], after[4:])
+
+
 def test_by_hand():
+    k = torch.tensor([[1.0, 0], [1, 1], [0, 2]])
+    v = torch.tensor([[2.0, 1], [4, 0], [8, 1]])
+    q = torch.tensor([[2.0, 1]]).expand(3, 2)
+    for attention in (bare_after.product_attention, bare_after.carried_attention):
+        close(attention(q, k, v)[2], torch.tensor([32.0, 4]) / 7)
     quarter = torch.tensor([[1.0, 0], [1.0, 0]])
     turned = bare_after.rotate(quarter, torch.tensor([torch.pi / 2]))
     close(turned, torch.tensor([[1.0, 0], [0, 1]]))

@@ -11,6 +11,7 @@ from d2lattn.book.explorables.cue_mixer import CueMixer
 from d2lattn.book.explorables.first_place import FirstPlace
 from d2lattn.book.explorables.forge import Forge
 from d2lattn.book.explorables.head_ablation import HeadAblation
+from d2lattn.book.explorables.matrix_memory import MatrixMemory
 from d2lattn.book.explorables.nadaraya_watson_bench import NadarayaWatsonBench
 from d2lattn.book.explorables.permute_and_encode import PermuteAndEncode
 from d2lattn.book.explorables.saturation_lab import SaturationLab
@@ -29,6 +30,7 @@ __all__ = [
     "FirstPlace",
     "Forge",
     "HeadAblation",
+    "MatrixMemory",
     "NadarayaWatsonBench",
     "PermuteAndEncode",
     "SaturationLab",

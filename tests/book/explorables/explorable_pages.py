@@ -13,6 +13,7 @@ from d2lattn.book.explorables import (
     FirstPlace,
     Forge,
     HeadAblation,
+    MatrixMemory,
     NadarayaWatsonBench,
     PermuteAndEncode,
     SaturationLab,
@@ -243,6 +244,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "PermuteAndEncode": PermuteAndEncode,
     "TransformerTour": tour,
     "TransformerXray": xray,
+    "MatrixMemory": MatrixMemory,
     "TurningClock": TurningClock,
     "WritersMemory": writers_memory,
 }

@@ -1,0 +1,210 @@
+"""Checks for the exercises of chapter 11, attention without the softmax."""
+
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from d2lattn.book.exercises.checking import (
+    Differs,
+    agrees,
+    call,
+    check,
+    number,
+    recognise,
+    same,
+    tensor_like,
+)
+
+Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+S_TOLD = ((5.0, 6.0), (6.0, 5.0))
+Z_TOLD = (4.0, 5.0)
+"""What three words of exercise 11.1 have left."""
+
+
+@check("11.1")
+def check_taken_back(
+    S: tuple[tuple[float, float], tuple[float, float]],
+    z: tuple[float, float],
+    answer: tuple[float, float],
+) -> str:
+    """Without the word of features (2, 0) and value (1, 2); then asked by (1, 1)."""
+    before, features, value = torch.tensor(S_TOLD), torch.tensor([2.0, 0]), torch.tensor([1.0, 2])
+    told = features[:, None] * value  # (D, 1) x (V,) -> (D, V)
+    found = tensor_like(S, before, "S")
+    recognise(
+        found,
+        [
+            (before, "That is S as it was: the word is still in it."),
+            (before + told, "The word was added once more; take it away."),
+            (before - value, "The value was taken from both rows: its features say from which."),
+            (before - told.T, "Rows and columns are exchanged: a row is a feature."),
+            (before - told / 2, "It was taken away once; its first feature is 2."),
+        ],
+    )
+    same(found, before - told, "Take the features times the value away.", "S")
+    sums = torch.tensor(Z_TOLD)
+    kept = tensor_like(z, sums, "z")
+    recognise(
+        kept,
+        [
+            (sums, "z still counts the word that has gone."),
+            (sums - value, "From z its features are taken, not its value."),
+        ],
+    )
+    same(kept, sums - features, "Take the features away.", "z")
+    wanted = (before - told).sum(dim=0) / (sums - features).sum()
+    said = tensor_like(answer, wanted, "the answer")
+    recognise(
+        said,
+        [
+            (before.sum(dim=0) / sums.sum(), "That is the answer from before."),
+            (wanted * (sums - features).sum(), "It is still to be divided by what z reads."),
+            ((before - told).sum(dim=0) / sums.sum(), "It is divided by the z of before."),
+        ],
+    )
+    same(said, wanted, "Add the two rows, and divide by the sum of z.", "the answer")
+    return "A matrix can untell a word, if somebody still knows its key and value."
+
+
+def _carried(
+    Q: Tensor, K: Tensor, V: Tensor, sums: bool = True, asked: bool = True, late: bool = False
+) -> Tensor:
+    """Carried attention, right or with the mistakes of exercise 11.2."""
+    S, z, read = torch.zeros(K.shape[1], V.shape[1]), torch.zeros(K.shape[1]), []
+    for q, k, v in zip(Q, K, V, strict=True):
+        if late:  # it reads before it writes
+            read.append(q @ S / (q @ z if asked else z.sum()))
+        S = S + k[:, None] * v
+        z = z + k if sums else k
+        if not late:
+            read.append(q @ S / (q @ z if asked else z.sum()))
+    return torch.stack(read)
+
+
+def _drawn(length: int, width: int, outputs: int) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(11 + length)
+    Q, K = (torch.rand(2, length, width, generator=generator) + 0.1).unbind()
+    return Q, K, torch.randn(length, outputs, generator=generator)
+
+
+@check("11.2")
+def check_repaired(attention: Attention) -> str:
+    """Carried attention, from a listing that forgets the sum in z and does not ask it."""
+    for length, width, outputs in ((5, 3, 2), (8, 2, 4), (1, 4, 3)):
+        Q, K, V = _drawn(length, width, outputs)
+        case = f"with {length} words"
+        wanted = _carried(Q, K, V)
+        found = tensor_like(call(attention, Q, K, V, case=case), wanted, f"{case}, it")
+        for sums, asked in product((True, False), repeat=2):
+            variant = _carried(Q, K, V, sums, asked)
+            if agrees(variant, wanted) or not agrees(found, variant):
+                continue
+            if asked:
+                raise Differs("The query asks z now, but z holds the newest word alone.")
+            if sums:
+                raise Differs("z is a sum now, but the query does not ask it.")
+            raise Differs("Two things are wrong with what stands below the line. See z.")
+        if length > 1 and agrees(found[1:], _carried(Q, K, V, late=True)[1:]):
+            raise Differs("Each word is written before it reads: it may look at itself.")
+        same(found, wanted, "Above the line q reads S, below it q reads z.", f"{case}, it")
+    return "both sums are carried, and the query asks both."
+
+
+def _chunks(
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    size: int,
+    before: bool = True,
+    masked: bool = True,
+    twice: bool = False,
+) -> Tensor:
+    """Squares within chunks and sums from before them, right or with mistakes of exercise 11.3."""
+    S, z, read = torch.zeros(K.shape[1], V.shape[1]), torch.zeros(K.shape[1]), []
+    for q, k, v in zip(Q.split(size), K.split(size), V.split(size), strict=True):
+        products = q @ k.T  # (C, D) x (D, C) -> (C, C)
+        products = products.tril() if masked else products
+        if twice:
+            S, z = S + k.T @ v, z + k.sum(dim=0)
+        above, below = products @ v, products.sum(dim=1)
+        if before:
+            above, below = above + q @ S, below + q @ z
+        read.append(above / below[:, None])
+        if not twice:
+            S, z = S + k.T @ v, z + k.sum(dim=0)
+    return torch.cat(read)
+
+
+@check("11.3")
+def check_chunks(attention: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
+    """Squares of `size` words at most, and what came before them by sums."""
+    mistakes = (
+        ({"before": False}, "chunks know nothing of one another: add what q reads of S and z."),
+        ({"masked": False}, "in its own chunk a word looks ahead: `tril`."),
+        ({"twice": True}, "a chunk is in the sums before it reads, so its words count twice."),
+        ({"before": False, "masked": False}, "each chunk stands alone, and has no mask."),
+    )
+    for length, size in ((12, 4), (10, 4), (7, 1), (6, 9)):
+        Q, K, V = _drawn(length, 3, 2)
+        case = f"with {length} words in chunks of {size}"
+        wanted = _chunks(Q, K, V, size)
+        answer = call(attention, Q, K, V, size, case=case)
+        found = tensor_like(answer, wanted, f"{case}, it")
+        for how, hint in mistakes:
+            variant = _chunks(Q, K, V, size, **how)
+            if not agrees(variant, wanted) and agrees(found, variant):
+                raise Differs(hint)
+        same(found, wanted, "Both sums, of the chunk and from before it.", f"{case}, it")
+    watching: Any = _Largest
+    with watching() as seen:
+        call(attention, *_drawn(200, 3, 2), 10)
+    if seen.most >= 200 * 200:
+        raise Differs("the answers are right, but all products are made at once; see `size`.")
+    return "the same answers, and no square is larger than a chunk."
+
+
+class _Largest(TorchDispatchMode):
+    """Note the numbers in the largest result of any operation."""
+
+    most = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, Tensor):
+            self.most = max(self.most, result.numel())
+        return result
+
+
+@check("11.4")
+def check_sizes(width: float, kept: float, words: float) -> str:
+    """Half of 800 pairs, the list for as many, and when a list outgrows a head's sums."""
+    d = number(width, "the width")
+    if math.isclose(d, 6400):
+        raise Differs("6,400 is how many numbers the matrix needs; its width is the root of that.")
+    if math.isclose(d, 800):
+        raise Differs("The width is not the number of pairs: eight *numbers* a pair are enough.")
+    if math.isclose(d, 10):
+        raise Differs("You divided by eight; a pair needs eight numbers.")
+    if not math.isclose(d, 80):
+        raise Differs(f"The width is not {d:g}: half is recalled at a pair for eight numbers.")
+    n = number(kept, "what the list keeps")
+    if math.isclose(n, 6400):
+        raise Differs("A pair is a key *and* a value, of 8 numbers each.")
+    if not math.isclose(n, 12_800):
+        raise Differs(f"The list does not keep {n:g} numbers: a key and a value of 8 for each.")
+    t = number(words, "the number of words")
+    if math.isclose(t, 32) or math.isclose(t, 32.5):
+        raise Differs("At 32 words the list has 4,096 numbers, and S and z have 4,160.")
+    if math.isclose(t, 65):
+        raise Differs("A word has a key and a value: 128 numbers, not 64.")
+    if not math.isclose(t, 33):
+        raise Differs(f"It is not {t:g}: compare 128 numbers a word with 64 · 64 + 64.")
+    return "80, 12,800 and 33: the list is twice the matrix, and recalls all."

@@ -1,0 +1,128 @@
+"""Recall: what a matrix is told and gives back, and the networks that learn it."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from d2lattn.bare_after import carried_attention, features
+from d2lattn.book.experiments import recall
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def dice(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+@settings(deadline=None, max_examples=15, derandomize=True)
+@given(st.integers(1, 7), st.integers(1, 5), st.sampled_from([1.0, 0.9, 0.5]))
+def test_a_memory_is_written_pair_by_pair(pairs, width, keep):
+    keys, values = torch.randn(2, 3, pairs, width, generator=dice(pairs)).double()
+    found, corrected = torch.zeros(2, 3, width, width).double()
+    for key, value in zip(keys.unbind(1), values.unbind(1), strict=True):
+        found = keep * found + torch.einsum("bd,bv->bdv", key, value)
+        corrected = keep * corrected
+        missing = value - torch.einsum("bd,bdv->bv", key, corrected)
+        corrected = corrected + 0.3 * torch.einsum("bd,bv->bdv", key, missing)
+    torch.testing.assert_close(recall.memory(keys, values, keep), found)
+    torch.testing.assert_close(recall.memory(keys, values, keep, corrected=0.3), corrected)
+
+
+def test_keys_at_right_angles_are_recalled_without_a_blur():
+    keys, values = torch.eye(6), torch.randn(6, 6, generator=dice())
+    for how in ({}, {"corrected": 1.0}):
+        torch.testing.assert_close(keys @ recall.memory(keys, values, **how), values)
+
+
+def test_cross_talk_is_as_long_as_the_walk_says():
+    for width, pairs in ((16, 16), (16, 64), (32, 100)):
+        told = recall.tell(200, pairs, width, dice())
+        values = told.vectors[told.words]
+        blur = (told.keys @ recall.memory(told.keys, values) - values).square().sum(dim=-1)
+        assert blur.mean().item() == pytest.approx((pairs - 1) / width, rel=0.1)
+
+
+def test_more_is_recalled_of_less_and_by_more():
+    found = {}
+    for width in (8, 16):
+        for pairs in (2, 16, 128):
+            told = recall.tell(100, pairs, width, dice())
+            right = recall.recalled(told, recall.memory(told.keys, told.vectors[told.words]))
+            assert right.shape == (100, pairs)
+            found[width, pairs] = right.float().mean().item()
+    assert found[16, 2] > 0.99 > found[16, 16] > found[8, 16] > found[8, 128]
+    assert found[8, 128] < 4 / recall.NUM_WORDS
+    guess = recall.recalled(told, torch.randn(100, 16, 16, generator=dice()))
+    assert guess.float().mean().item() == pytest.approx(1 / recall.NUM_WORDS, abs=0.01)
+
+
+def test_forgetting_serves_the_last_and_not_the_first():
+    told = recall.tell(200, 32, 16, dice())
+    values = told.vectors[told.words]
+    all_kept, fading = (
+        recall.recalled(told, recall.memory(told.keys, values, keep)).float().mean(dim=0)
+        for keep in (1.0, 0.8)
+    )
+    assert fading[-4:].mean() > all_kept[-4:].mean() + 0.2
+    assert fading[:16].mean() < all_kept[:16].mean() - 0.3
+
+
+@pytest.mark.parametrize("way", recall.WAYS)
+def test_what_networks_read_is_what_their_way_says(way):
+    networks = recall.Networks(way, 4, 2, seed=3)
+    q, k, v = torch.randn(3, 2, 3, 5, 4, generator=dice())  # (S, B, n, D) each
+    read = networks.read(q, k, v)
+    if way == "softmax":
+        wanted = (q @ k.mT / 2).softmax(dim=-1) @ v
+    elif way == "products":
+        wanted = (q @ k.mT) @ v
+    elif way == "positive":
+        # the last word has heard all of them
+        wanted = torch.stack(
+            [
+                carried_attention(features(q[s, b, j].expand(5, 4)), features(k[s, b]), v[s, b])[-1]
+                for s in range(2)
+                for b in range(3)
+                for j in range(5)
+            ]
+        ).view(2, 3, 5, 4)
+    else:
+        length = torch.nn.functional.normalize
+        matrix = recall.memory(length(k, dim=-1), v, corrected=torch.sigmoid(torch.tensor(2.0)))
+        wanted = length(q, dim=-1) @ matrix
+    torch.testing.assert_close(read, wanted)
+
+
+def test_a_network_is_not_told_by_its_neighbour():
+    networks = recall.Networks("products", 4, 2)
+    keys, words = recall.draw(2, 3, 5, dice())
+    before = networks(keys, words)
+    with torch.no_grad():
+        networks.values[1] += 1
+    after = networks(keys, words)
+    torch.testing.assert_close(after[0], before[0])
+    assert not torch.allclose(after[1], before[1])
+    assert before.shape == (2, 3, 5, recall.NUM_WORDS)
+
+
+def test_no_key_is_told_twice_in_a_text():
+    keys, words = recall.draw(2, 4, 200, dice())
+    assert all(len(text.unique()) == 200 for text in keys.flatten(0, 1))
+    assert 0 <= words.min() <= words.max() < recall.NUM_WORDS
+
+
+@pytest.mark.slow
+def test_training_finds_the_words_in_a_list_and_not_in_a_small_matrix():
+    found = {
+        way: recall.accuracy(recall.learn(way, 4, 0.1, num_networks=2, num_steps=200), 16)
+        for way in ("softmax", "products")
+    }
+    assert found["softmax"].shape == (2,)
+    assert found["softmax"].min() > 0.9 > 0.2 > found["products"].max()
+
+
+def test_texts_for_choosing_are_others_than_those_that_are_told_of():
+    networks = recall.Networks("products", 8, 2)
+    chosen, told = (recall.accuracy(networks, 8, purpose) for purpose in ("validation", "test"))
+    assert not torch.equal(chosen, told)

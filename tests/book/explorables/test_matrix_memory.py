@@ -1,0 +1,110 @@
+"""Matrix memory: what it accepts, its numbers beside PyTorch's, and a reader's way."""
+
+import pytest
+import torch
+from explorable_pages import frame, shown
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from d2lattn.book.experiments.recall import memory
+from d2lattn.book.explorables import MatrixMemory
+
+HALVES = torch.tensor([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]).double() / 2
+KEYS = torch.cat((torch.eye(4).double(), HALVES))
+WISHES = torch.tensor([0, 0, 1, 2, 2, 3, 3, 1])
+
+
+def matrix(told, keep):
+    return memory(KEYS[:told], torch.eye(4).double()[WISHES[:told]], keep)
+
+
+def served_right(told, keep):
+    """How many of those who told get what they want, and it alone."""
+    read = KEYS[:told] @ matrix(told, keep)  # (told, 4)
+    own = read.gather(1, WISHES[:told, None])
+    others = read.scatter(1, WISHES[:told, None], -torch.inf).max(dim=1, keepdim=True).values
+    return int((own > others + 1e-9).sum())
+
+
+def close(x):
+    return pytest.approx(float(x), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"told": 9}, "from 0 to 8"),
+        ({"asked": -1}, "from 0 to 7"),
+        ({"keep": 0.4}, "from 0.5 to 1"),
+        ({"keep": "all"}, "keep is 'all'"),
+    ],
+)
+def test_unusable_state_is_told(state, words):
+    with pytest.raises(ValueError, match=words):
+        MatrixMemory(**state)
+
+
+def test_without_scripts_the_state_is_told():
+    words = MatrixMemory(told=3, asked=1, keep=0.9).words()
+    assert "<td>3</td><td>Ben</td><td>0.9</td>" in words
+
+
+@pytest.mark.browser
+@given(st.integers(0, 8), st.integers(0, 7), st.sampled_from([1.0, 0.95, 0.8, 0.5]))
+@settings(
+    deadline=None,
+    max_examples=12,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_shows_pytorchs_numbers(visit, told, asked, keep):
+    page = visit(MatrixMemory(told=told, asked=asked, keep=keep).to_html(), again=True)
+    found = matrix(told, keep)
+    for i in range(4):
+        assert shown(page, f"key-{i}") == close(KEYS[asked, i])
+        for j in range(4):
+            assert shown(page, f"cell-{i}-{j}") == close(found[i, j])
+    for j, x in enumerate(KEYS[asked] @ found):
+        assert shown(page, f"read-{j}") == close(x)
+    assert shown(page, "right") == served_right(told, keep)
+    assert page.locator(".d2lx-guests li").count() == told
+    assert page.locator(".d2lx-guests .d2lx-wrong").count() == told - served_right(told, keep)
+
+
+@pytest.mark.browser
+def test_the_seventh_guest_costs_the_first_error(visit):
+    page = visit(MatrixMemory(told=6).to_html())
+    assert shown(page, "right") == 6
+    page.get_by_role("slider", name="Guests told").press("ArrowRight")
+    frame(page)
+    assert shown(page, "right") == 5
+    assert page.locator(".d2lx-wrong").all_inner_texts() == [
+        "Ann, tea: undecided",
+        "Gus, water: undecided",
+    ]
+
+
+@pytest.mark.browser
+def test_who_is_asked_for_chooses_the_rows(visit):
+    page = visit(MatrixMemory(told=5).to_html())
+    page.get_by_label("Who is asked for").select_option(index=4)
+    frame(page)
+    assert "key of Eva" in page.locator(".d2lx-memory").inner_text()
+    wanted = "juice: 0.5 · 0.50 + 0.5 · 0.50 + 0.5 · 0.50 + 0.5 · 1.50 = 1.50"
+    assert page.locator(".d2lx-formula:visible").first.inner_text() == wanted
+    assert page.locator(".d2lx-most").inner_text() == "1.50"
+
+
+@pytest.mark.browser
+def test_a_guess_is_made_before_anything_is_read(visit):
+    page = visit(MatrixMemory(told=4, asked=2).to_html())
+    page.get_by_role("button", name="Predict first").click()
+    frame(page)
+    covered = page.locator(".d2lx-covered")
+    assert covered.count() == 4
+    guess = page.get_by_role("slider", name="Your guess: what it reads")
+    guess.press("End")
+    page.get_by_role("button", name="Reveal").click()
+    frame(page)
+    assert "it is 1.00" in page.locator(".d2lx-verdict").inner_text()
+    assert covered.count() == 0
