@@ -90,7 +90,9 @@ def test_the_landing_page_has_a_place_and_a_drawing_for_each_written_chapter_and
 def test_the_landing_page_calls_no_written_chapter_to_come():
     index = (ROOT / "index.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \|(.*)$", index, flags=re.MULTILINE)
-    assert [int(number) for number, _ in rows] == list(range(1, len(rows) + 1))
+    written = {int(path.parent.name[:2]) for path in (ROOT / "chapters").glob("[0-9]*/walk.ipynb")}
+    numbers = [int(number) for number, _ in rows]
+    assert numbers == sorted(written | set(numbers))
     for number, row in rows:
         if "*(to come)*" in row:
             assert chapter(int(number)) is None, f"chapter {number} is written: say so"
