@@ -33,7 +33,9 @@ from d2lattn.book.explorables import (
     MatrixMemory,
     NadarayaWatsonBench,
     PermuteAndEncode,
+    RunningSoftmax,
     SaturationLab,
+    Sign,
     Storyboard,
     Swap,
     TransformerTour,
@@ -146,6 +148,30 @@ def twenty_four_tokens() -> WritersMemory:
     return WritersMemory(words, query_heads=128, kv_heads=128, window=12, written=24)
 
 
+def eight_keys() -> RunningSoftmax:
+    """Give the softmax as many keys as it takes, half of them read."""
+    return RunningSoftmax(scores=[1, 2, 3, 1, 0, 4, 5, 2], values=range(1, 9), step=2)
+
+
+def twelve_words() -> Sign:
+    """Give the signer six pictures as long as it takes, of which every state turns the word."""
+    words, places = [f"word{i}" for i in range(12)], range(12)
+    powers = [[math.exp(3 * math.sin(i * j)) for j in places] for i in places]
+    picture = {
+        "source": words,
+        "target": words,
+        "other": [f"other{i}" for i in places],
+        "asked": 5,
+        "weights": [[round(x / sum(row), 3) for x in row] for row in powers],
+        "gold": [5],
+        "turned": "turned",
+        "exchanged": [["turned", 0.75]] * 12,
+        "hidden": [["third", 0.75]] * 12,
+        "made": "Drawn for the measurement.",
+    }
+    return Sign([picture] * 6)
+
+
 class Yardstick:
     """A plain drawing, 150 circles and numbers that a slider moves: it tells a slow machine."""
 
@@ -198,11 +224,14 @@ CASES: dict[str, Callable[[], Explorable]] = {
     "MatrixMemory": MatrixMemory,
     "TurningClock": TurningClock,
     "WritersMemory, 24 tokens": twenty_four_tokens,
+    "RunningSoftmax, 8 keys": eight_keys,
+    "Sign, 12 words": twelve_words,
 }
 
 # Where all that can be moved is folded away.
 UNFOLD = """() => {
-  const hands = '.d2lx input[type=range], .d2lx [role=slider], :is(.d2lx-film, .d2lx-reads) button';
+  const buttons = ':is(.d2lx-film, .d2lx-reads, .d2lx-states) button';
+  const hands = `.d2lx input[type=range], .d2lx [role=slider], ${buttons}`;
   if ([...document.querySelectorAll(hands)].some((e) => e.checkVisibility())) return;
   document.querySelectorAll('details').forEach((one) => (one.open = true));
 }"""
@@ -211,12 +240,14 @@ UNFOLD = """() => {
 # posts a message that arrives once the frame is painted.
 MOVE = """async (i) => {
   const seen = (name) => [...document.querySelectorAll(name)].filter((e) => e.checkVisibility());
-  const buttons = ':is(.d2lx-film, .d2lx-reads) button';
+  const buttons = ':is(.d2lx-film, .d2lx-reads, .d2lx-states) button';
   const ranges = seen('.d2lx input[type=range]');
   const points = seen('.d2lx [role=slider]');
   const sliders = ranges.length ? ranges : points.length ? points : seen(buttons);
   const keys = ['ArrowLeft', 'ArrowUp', 'ArrowRight', 'ArrowDown'];
   const input = sliders[i % sliders.length];
+  // Four points get another key in each round.
+  const key = keys[(i + Math.floor(i / sliders.length)) % 4];
   const [low, high] = [Number(input.min), Number(input.max)];
   input.value = low + (high - low) * ((i * 0.618) % 1);
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -226,7 +257,7 @@ MOVE = """async (i) => {
     const event = ranges.length
       ? new Event('input', { bubbles: true })
       : points.length
-        ? new KeyboardEvent('keydown', { key: keys[i % 4], shiftKey: true, bubbles: true })
+        ? new KeyboardEvent('keydown', { key, shiftKey: true, bubbles: true })
         : new MouseEvent('click', { bubbles: true });
     const before = performance.now();
     input.dispatchEvent(event);
@@ -246,7 +277,7 @@ def paint_times(
     """Milliseconds from input to paint, one for each move: the main thread's, and the clock's."""
     page = browser.new_page(viewport={"width": 1000, "height": 900})
     page.set_content(f"<!doctype html><main>{explorable.to_html()}</main>")
-    page.wait_for_selector(".d2lx .d2lx .d2lx-title")
+    page.wait_for_selector(".d2lx .d2lx .d2lx-title", state="attached")
     page.evaluate(UNFOLD)
     devtools = page.context.new_cdp_session(page)
     devtools.send("Performance.enable", {"timeDomain": "threadTicks"})

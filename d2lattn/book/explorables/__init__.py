@@ -14,6 +14,7 @@ from d2lattn.book.explorables.head_ablation import HeadAblation
 from d2lattn.book.explorables.matrix_memory import MatrixMemory
 from d2lattn.book.explorables.nadaraya_watson_bench import NadarayaWatsonBench
 from d2lattn.book.explorables.permute_and_encode import PermuteAndEncode
+from d2lattn.book.explorables.running_softmax import RunningSoftmax
 from d2lattn.book.explorables.saturation_lab import SaturationLab
 from d2lattn.book.explorables.sign import Sign
 from d2lattn.book.explorables.storyboard import Storyboard
@@ -33,6 +34,7 @@ __all__ = [
     "MatrixMemory",
     "NadarayaWatsonBench",
     "PermuteAndEncode",
+    "RunningSoftmax",
     "SaturationLab",
     "Sign",
     "Storyboard",

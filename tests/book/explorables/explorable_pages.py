@@ -16,6 +16,7 @@ from d2lattn.book.explorables import (
     MatrixMemory,
     NadarayaWatsonBench,
     PermuteAndEncode,
+    RunningSoftmax,
     SaturationLab,
     Sign,
     Storyboard,
@@ -85,7 +86,7 @@ def forge(**state) -> Forge:
 
 def sizes(figure: Explorable) -> tuple[int, int]:
     """Bytes of what draws the figure, and of what trained models did with its sentences."""
-    trained = ("data", "sentences", "examples", "losses", "network")
+    trained = ("data", "pictures", "sentences", "examples", "losses", "network")
     names = [name for name in trained if figure.has_trait(name)]
     data = len(json.dumps(figure.get_state(names), separators=(",", ":"))) if names else 0
     return len(figure.to_html().encode()) - data, data
@@ -247,6 +248,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "MatrixMemory": MatrixMemory,
     "TurningClock": TurningClock,
     "WritersMemory": writers_memory,
+    "RunningSoftmax": RunningSoftmax,
 }
 
 # What the book's theme gives to a page, light and dark.

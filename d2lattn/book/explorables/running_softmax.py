@@ -1,0 +1,67 @@
+"""Running softmax (chapter 9): keys in tiles, and the three numbers that are kept of them."""
+
+from typing import Any
+
+from d2lattn.book.explorables.base import Explorable, paragraph, table
+from d2lattn.book.explorables.traits import Flag, Numbers, UnusableValue, Whole, same_length
+
+MOST, HIGH, FAR = 8, 5, 16
+
+
+class RunningSoftmax(Explorable):
+    """One query goes over its keys once, in tiles, and keeps three numbers of all that it has read.
+
+    These are the largest score so far, the sum of the exponentials in units of it, and the values
+    weighed by them. The last by the second is what the softmax gives.
+
+    Each trait can be read, set and observed.
+
+    Traits:
+        scores: one a key, in units of ln 2: whole numbers from 0 to 5, at most 8.
+        values: one a key.
+        tile: how many keys are read at a time: 1, 2 or 4.
+        step: how many tiles are read; if there are fewer, all.
+        running: whether the largest score so far is taken off; if not, the sums are those of
+            16-bit numbers, of which the largest is 65,504.
+        shift: what is added to every score, 0 to 16.
+
+    Raises ValueError for anything else.
+
+    >>> figure = RunningSoftmax(tile=1, step=3)
+    >>> figure.scores, figure.tile, figure.step
+    ([1.0, 2.0, 3.0, 1.0], 1, 3)
+    """
+
+    module = "running_softmax"
+
+    scores = Numbers([1.0, 2.0, 3.0, 1.0], most=MOST).tag(sync=True)
+    values = Numbers([1.0, 2.0, 3.0, 4.0], most=MOST).tag(sync=True)
+    tile = Whole(2, low=1, high=4).tag(sync=True)
+    step = Whole(1, low=0, high=MOST).tag(sync=True)
+    running = Flag(True).tag(sync=True)
+    shift = Whole(0, low=0, high=FAR).tag(sync=True)
+
+    def check(self, state: dict[str, Any]) -> None:
+        """Raise ValueError for values that do not fit together."""
+        same_length(scores=state["scores"], values=state["values"])
+        for i, score in enumerate(state["scores"]):
+            if not score.is_integer() or not 0 <= score <= HIGH:
+                raise UnusableValue(
+                    f"scores[{i}] is {score:g}; a whole number from 0 to {HIGH} is needed"
+                )
+        if state["tile"] == 3:
+            raise UnusableValue("tile is 3; 1, 2 or 4 is needed")
+
+    def words(self) -> str:
+        """HTML for where no script runs."""
+        return paragraph(
+            f"Interactive figure: a softmax that reads its keys once, {self.tile} at a time, and "
+            "keeps three numbers: the largest score so far, the sum of the exponentials in units "
+            "of it, and the values weighed by them."
+        ) + table(
+            ["key", "score in units of ln 2", "value"],
+            [
+                (i, score + self.shift, value)
+                for i, (score, value) in enumerate(zip(self.scores, self.values, strict=True), 1)
+            ],
+        )

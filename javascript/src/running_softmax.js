@@ -1,0 +1,258 @@
+import {
+  announce,
+  attr,
+  begin,
+  bind,
+  button,
+  check,
+  choice,
+  clamp,
+  columns,
+  fixed,
+  formulaLine,
+  h,
+  headLine,
+  modified,
+  noteLine,
+  oneOf,
+  predictFirst,
+  presets,
+  reader,
+  resetButton,
+  slider,
+  toolRow,
+  update,
+  whole,
+} from "./kit/index.js";
+import * as softmax from "./running/arithmetic.js";
+import { HIGH, scene } from "./running/scene.js";
+
+const NAMES = ["scores", "tile", "step", "running", "shift"];
+const [TILES, FAR, LARGE] = [[1, 2, 4], 16, 12];
+const { written } = softmax;
+
+/** A strip in pieces: { el, track, set(shares) }. @param {string} label @param {string} kind */
+function strip(label, kind) {
+  const track = h("div", { class: "d2lx-track" });
+  const el = h("div", { class: `d2lx-strip ${kind}` }, h("span", {}, label), track);
+  const set = (/** @type {number[]} */ shares) =>
+    track.replaceChildren(
+      ...shares
+        .filter((share) => share > 0)
+        .map((share) => h("i", { style: `width:${100 * clamp(share, 0, 1)}%` })),
+    );
+  return { el, track, set };
+}
+
+function render({ model, el }) {
+  begin(el, "Running softmax");
+  const read = /** @type {() => any} */ (reader(model, [...NAMES, "values"]));
+  const { values } = read();
+  const counted = () => Math.ceil(values.length / model.get("tile"));
+  // A link may say more steps than there are tiles.
+  const stepNow = () => Math.min(model.get("step"), counted());
+  const found = () => {
+    const { scores, shift, ...state } = read();
+    return softmax.passes({ ...state, scores: scores.map((x) => x + shift) });
+  };
+  let revealing = false;
+  const go = (/** @type {number} */ by) => {
+    if (!predict.hidden()) update(model, { step: clamp(stepNow() + by, 0, counted()) });
+  };
+
+  const keys = scene(
+    values,
+    (i, score) =>
+      update(model, { scores: model.get("scores").map((x, k) => (k === i ? score : x)) }),
+    () => live?.redraw(),
+  );
+  const [back, next] = [button("Back", () => go(-1)), button("Next tile", () => go(1))];
+  const steps = toolRow(back, next);
+  steps.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by || modified(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    go(by);
+  });
+
+  const said = h("p", { class: "d2lx-said" });
+  const cells = [
+    ["M", "largest", "largest"],
+    ["s", "sum", "sum"],
+    ["u", "values", "values"],
+  ].map(([letter, words, name]) => {
+    const data = h("data", { "data-name": name });
+    return { data, el: h("div", {}, h("span", {}, h("b", {}, letter), ` ${words}`), data) };
+  });
+  const memory = h("div", { class: "d2lx-memory" }, ...cells.map((cell) => cell.el));
+  const [before, after] = [strip("s before", "d2lx-was"), strip("s now", "d2lx-is")];
+  const [sumLine, valuesLine] = [formulaLine(), formulaLine()];
+  const [answer, full] = ["answer", "full"].map((name) => h("data", { "data-name": name }));
+  const one = (/** @type {Node} */ label, /** @type {Element} */ data) =>
+    h("div", { class: "d2lx-readout" }, label, data);
+  const soFar = h("span");
+  const equal = h("span", { class: "d2lx-equal" });
+  const cost = headLine();
+
+  const tile = choice({
+    label: "Keys in a tile",
+    options: TILES.map(String),
+    // As many keys as were read, or the fewer that whole tiles hold.
+    onchange: (i) =>
+      update(model, {
+        tile: TILES[i],
+        step: Math.floor((stepNow() * model.get("tile")) / TILES[i]),
+      }),
+  });
+  const running = check({
+    label: "Take off the largest so far",
+    onchange: (on) => update(model, { running: on }),
+  });
+  const shift = slider({
+    ...{ label: "Added to every score", min: 0, max: FAR, step: 1, value: 0, text: written },
+    oninput: (x) => update(model, { shift: Math.round(x) }),
+  });
+  const large = presets(model, [["Scores far too large", { shift: LARGE }]]);
+  const predict = predictFirst({
+    question: "The next tile is read. What is the sum s then?",
+    label: "Your guess: the sum",
+    ...{ min: 0, max: values.length + 2, step: 0.05 },
+    answer: () => found()[Math.min(stepNow() + 1, counted())].sum,
+    covered: [],
+    onchange() {
+      // After the last tile nothing is left to guess: the last is read once more.
+      if (predict.hidden()) update(model, { step: Math.min(stepNow(), counted() - 1) });
+      else if (asked) {
+        revealing = true;
+        update(model, { step: stepNow() + 1 });
+        revealing = false;
+      }
+      asked = predict.hidden();
+      live.redraw();
+    },
+  });
+  let asked = false;
+  el.append(
+    columns({
+      result: [
+        ...[
+          headLine("Keys are read once, a tile at a time"),
+          keys.el,
+          steps,
+          cost,
+          memory,
+          said,
+          before.el,
+          after.el,
+        ],
+        ...[
+          sumLine,
+          valuesLine,
+          h(
+            "div",
+            { class: "d2lx-readouts" },
+            one(soFar, answer),
+            one(h("span", {}, "Full softmax"), full),
+            equal,
+          ),
+        ],
+      ],
+      controls: [
+        predict.el,
+        toolRow(resetButton(model, NAMES, predict.stop)),
+        h(
+          "details",
+          {},
+          h("summary", {}, "Break it, or cut it otherwise"),
+          ...[running.el, shift.el, toolRow(...large), tile.el],
+        ),
+      ],
+      more: [
+        noteLine(
+          "Scores in units of ln 2, so e to a score is a power of 2. Drag the top of a bar, or use the arrow keys. Hollow: read and forgotten.",
+        ),
+      ],
+    }),
+  );
+  let drawn = 0;
+
+  function draw() {
+    const state = read();
+    const [step, all] = [stepNow(), found()];
+    const [then, now] = [all[Math.max(0, step - 1)], all[step]];
+    const ends = [step === 0, step === counted()];
+    // Not disabled: the focus stays where the reader left it.
+    [back, next].forEach((hand, k) =>
+      attr(hand, { "aria-disabled": ends[k] || predict.hidden() ? "true" : null }),
+    );
+    next.textContent = ends[1] ? "All are read" : `Next tile (${step + 1} of ${counted()})`;
+    keys.set(state, now);
+    tile.set(TILES.indexOf(state.tile));
+    running.set(state.running);
+    shift.set(state.shift);
+    predict.range(0, state.running ? values.length + 2 : 2 ** (HIGH + state.shift));
+    cells[0].el.hidden = !state.running;
+    [now.largest, now.sum, now.weighed].forEach((x, i) => {
+      attr(cells[i].data, { value: x }).textContent = written(x);
+    });
+    const text = softmax.told(then, now, state.running);
+    said.textContent = text;
+    const [sum, weighed] = now.last ? softmax.lines(then, now, values) : ["0", "0"];
+    sumLine.textContent = `s = ${sum}`;
+    valuesLine.textContent = `u = ${weighed}`;
+    // A strip is as long as all keys would make it if each were the largest, or as 16 bits hold.
+    const most = state.running ? values.length : softmax.MOST;
+    const old = then.sum / most;
+    before.set([old]);
+    const parts = [then.sum * now.shrink, ...now.powers.map((k) => 2 ** k)].map((x) => x / most);
+    after.set(now.last ? parts : []);
+    // The strip shrinks in sight of those who like motion.
+    if (
+      step === drawn + 1 &&
+      now.shrink < 1 &&
+      !matchMedia("(prefers-reduced-motion: reduce)").matches
+    )
+      after.track.firstElementChild?.animate(
+        [{ width: `${100 * old}%` }, { width: `${100 * parts[0]}%` }],
+        700,
+      );
+    drawn = step;
+
+    const [ours, theirs] = [
+      now.weighed / now.sum,
+      softmax.whole(
+        state.scores.map((x) => x + state.shift),
+        values,
+      ),
+    ];
+    soFar.textContent = ends[1] ? "Answer u / s" : "u / s so far";
+    const print = (/** @type {Element} */ data, /** @type {number} */ x) => {
+      const words = !now.last ? "none yet" : Number.isFinite(x) ? fixed(x, 3) : written(x);
+      attr(data, { value: x }).textContent = words;
+    };
+    print(answer, ours);
+    attr(full, { value: theirs }).textContent = fixed(theirs, 3);
+    equal.textContent = ends[1] ? (Math.abs(ours - theirs) < 1e-9 ? "Equal." : "Not equal.") : "";
+    cost.textContent = `Kept: ${state.running ? 3 : 2} numbers. A row of weights: ${values.length}.`;
+    announce(
+      el,
+      `${step} of ${counted()} tiles read. ${text} s = ${sum}, u = ${weighed}, u / s = ${answer.textContent}. ${equal.textContent}`,
+    );
+  }
+  const live = bind(model, NAMES, draw);
+  for (const name of NAMES) model.on(`change:${name}`, () => revealing || predict.refresh());
+  return live.stop;
+}
+
+export default {
+  render,
+  rebuild: ["values"],
+  share: {
+    scores: whole(0, HIGH),
+    tile: oneOf(TILES),
+    step: whole(0, 8),
+    running: oneOf([true, false]),
+    shift: whole(0, FAR),
+  },
+};
