@@ -48,9 +48,9 @@ def kept(page):
 
 @pytest.mark.browser
 @given(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(-4, 9)), min_size=2, max_size=8),
+    st.lists(st.tuples(st.integers(0, 5), st.integers(-4, 9)), min_size=5, max_size=8),
     st.sampled_from([1, 2, 4]),
-    st.integers(1, 8),
+    st.integers(2, 8),
     st.booleans(),
     st.integers(0, 16),
 )
