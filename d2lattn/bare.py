@@ -155,11 +155,13 @@ class BlockStack(nn.Module):  # vectors, positions, then block upon block
 
 
 class Transformer(nn.Module):  # encode the source once, decode the target
-    def __init__(self, source_size, target_size, depth, *sizes):
+    def __init__(self, source_size, target_size, depth,
+                 num_hiddens, ffn_num_hiddens, num_heads):  # fmt: skip
         super().__init__()
+        sizes = num_hiddens, ffn_num_hiddens, num_heads  # of a block
         self.encode = BlockStack(source_size, EncoderBlock, depth, *sizes)
         self.answer = BlockStack(target_size, DecoderBlock, depth, *sizes)
-        self.dense = nn.Linear(sizes[0], target_size)
+        self.dense = nn.Linear(num_hiddens, target_size)
 
     def decode(self, target, encoded, mask=None):  # (B, T) -> (B, T, V)
         return self.dense(self.answer(target, encoded, mask))

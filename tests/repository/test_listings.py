@@ -50,15 +50,24 @@ def uses(name: str) -> set[str]:
 
 
 @cache
-def sources(path: Path, seen: bool) -> list[str]:
-    """The code of a notebook, or only what its page shows."""
-    cells = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
-    return [c.source for c in cells if not seen or honest_time.parts_shown(c)[0]]
+def cells(path: Path) -> list[nbformat.NotebookNode]:
+    """The code of a notebook."""
+    return [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
+
+
+def in_sight(cell: nbformat.NotebookNode) -> bool:
+    return honest_time.parts_shown(cell)[0]
+
+
+def is_printed(cell: nbformat.NotebookNode) -> bool:
+    """In sight, or where the prose has said it, in a fold of its own below the sentence."""
+    return in_sight(cell) or "hide-input" in cell.metadata.get("tags", [])
 
 
 def printed(path: Path) -> list[str]:
-    """What a page defines in sight under a name of the one page, in its order."""
-    return [n for source in sources(path, True) for n in definitions(source) if n in BARE]
+    """What a page defines for its reader under a name of the one page, in its order."""
+    sources = [cell.source for cell in cells(path) if is_printed(cell)]
+    return [name for source in sources for name in definitions(source) if name in BARE]
 
 
 def taken(source: str) -> set[str]:
@@ -76,8 +85,8 @@ def each(paths: list[Path]):
 @each(NOTEBOOKS)
 def test_a_listing_is_what_stands_on_the_one_page(path):
     """Hidden cells too: a name means one thing in the whole book."""
-    for source in sources(path, seen=False):
-        for name, definition in definitions(source).items():
+    for cell in cells(path):
+        for name, definition in definitions(cell.source).items():
             if name in BARE:
                 assert statements(definition) == statements(BARE[name])
 
@@ -87,10 +96,12 @@ def test_a_listing_leans_on_what_was_shown(path):
     """What it calls was printed here, or by an earlier walk, and is then imported in sight."""
     earlier = {name for walk in WALKS[: WALKS.index(path)] for name in printed(walk)}
     known: set[str] = set()
-    for source in sources(path, seen=True):
-        assert taken(source) <= earlier, "shown by no earlier walk"
-        known |= taken(source) | (set(definitions(source)) & set(BARE))
-        for name in definitions(source):
+    for cell in filter(is_printed, cells(path)):
+        if in_sight(cell):
+            assert taken(cell.source) <= earlier, "shown by no earlier walk"
+            known |= taken(cell.source)
+        known |= set(definitions(cell.source)) & set(BARE)
+        for name in definitions(cell.source):
             if name in BARE:
                 assert uses(name) <= known, f"{name} calls what the reader has not seen"
 
