@@ -76,7 +76,7 @@ function render({ model, el }) {
     go(by);
   });
 
-  const said = h("p", { class: "d2lx-said" });
+  const said = h("p", { class: "d2lx-step" });
   const cells = [
     ["M", "largest", "largest"],
     ["s", "sum", "sum"],
@@ -85,7 +85,7 @@ function render({ model, el }) {
     const data = h("data", { "data-name": name });
     return { data, el: h("div", {}, h("span", {}, h("b", {}, letter), ` ${words}`), data) };
   });
-  const memory = h("div", { class: "d2lx-memory" }, ...cells.map((cell) => cell.el));
+  const memory = h("div", { class: "d2lx-kept" }, ...cells.map((cell) => cell.el));
   const [before, after] = [strip("s before", "d2lx-was"), strip("s now", "d2lx-is")];
   const [sumLine, valuesLine] = [formulaLine(), formulaLine()];
   const [answer, full] = ["answer", "full"].map((name) => h("data", { "data-name": name }));

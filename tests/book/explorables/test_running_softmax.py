@@ -96,7 +96,7 @@ def widths(page, kind):
 @pytest.mark.browser
 def test_the_chapters_pencil_by_keys_alone(visit):
     page = visit(RunningSoftmax().to_html())
-    said = page.locator(".d2lx-said")
+    said = page.locator(".d2lx-step")
     formulas = page.locator(".d2lx-formula")
     state = lambda: [read(page, name) for name in ("largest", "sum", "values", "answer", "full")]  # noqa: E731
     assert state() == ["2", "1.5", "2.5", "1.667", "2.625"]
@@ -149,7 +149,7 @@ def test_a_score_moves_by_key_and_by_mouse(visit):
     frame(page)
     # Scores of 2 and 1 after a largest of 2: 1.5 + 1 + ½, 2.5 + 3 + 2.
     assert kept(page) == [2, 3, 7.5]
-    assert "stays 2" in page.locator(".d2lx-said").inner_text()
+    assert "stays 2" in page.locator(".d2lx-step").inner_text()
     first = page.get_by_role("slider", name="Score of key 1")
     assert first.get_attribute("aria-valuetext") == "1, read and forgotten"
     box, foot = first.bounding_box(), page.locator("[data-when]").nth(0).bounding_box()
@@ -179,7 +179,7 @@ def test_large_scores_change_nothing_until_the_largest_is_left_on(visit):
     frame(page)
     assert not page.locator("[data-name='largest']").is_visible()
     assert [read(page, name) for name in ("sum", "values")] == ["∞", "∞"]
-    assert "at most 65,504" in page.locator(".d2lx-said").inner_text()
+    assert "at most 65,504" in page.locator(".d2lx-step").inner_text()
     assert read(page, "answer") == "not a number"
     assert read(page, "full") == "2.625"
     assert page.locator(".d2lx-equal").inner_text() == "Not equal."
