@@ -1,7 +1,9 @@
 """What came after the Transformer, bare: each change in at most ten lines.
 
 A second page beside `bare`, with its axes; besides, G heads of keys and values
-that H heads of queries share. The library has each as an option of attention.
+that H heads of queries share. The first four are options of the library's
+attention. What runs along the keys, or is carried along the words, is only
+here: it is PyTorch's softmax in other steps, and a sum in two orders.
 """
 
 import torch
