@@ -16,6 +16,7 @@ import {
   headLine,
   inkRgb,
   linspace,
+  more,
   noteLine,
   oneOf,
   plot,
@@ -35,10 +36,9 @@ import {
   whole,
   within,
 } from "./kit/index.js";
+import { contours } from "./saturation/contours.js";
 
 const [KEYS, PAIRS, MOST, REACH] = [16, 256, 512, 2.5];
-// A fifth of the most that a Jacobian of a softmax can be, with two equal weights.
-const FROZEN = 0.1;
 const SCORES = ["dot", "scaled dot", "additive", "gaussian"];
 const FORMULAS = ["q·k", "q·k / √2", "w·tanh(W_q q + W_k k)", "−‖q − k‖² / 2"];
 
@@ -106,7 +106,8 @@ function scorer(kind, [qx, qy], seed) {
 }
 
 function render({ model, el }) {
-  begin(el, "Saturation lab");
+  begin(el, "");
+  const title = /** @type {Element} */ (el.querySelector(".d2lx-title"));
   const names = [
     "width",
     "scaled",
@@ -141,28 +142,29 @@ function render({ model, el }) {
       scoresNow(state).row,
       numbers.map((_, i) => i < state.valid_length),
     );
-  // The same keys twice, with and without the root: on the way to a large d one lane freezes.
+  // The same keys twice, with and without the root.
   const lanes = [false, true].map((divided) => {
-    const size = h("data", { "data-name": `lane-jacobian-${divided}` });
-    const [state, bars] = [h("span"), plot({ label: "Weights", height: 104, pad: 6, onresize })];
+    const [head, most] = [headLine(), h("data", { "data-name": `lane-largest-${divided}` })];
+    const bars = plot({ label: "Weights", height: 104, pad: 6, onresize });
     attr(bars.svg, { role: "presentation", "aria-hidden": "true" });
     const el = h(
       "div",
-      { class: "d2lx-lane", "data-scaled": String(divided) },
-      headLine(divided ? "softmax(q·k / √d)" : "softmax(q·k)"),
+      { "data-scaled": String(divided) },
+      head,
       bars.el,
-      h("p", {}, "gradients ", size, " ", state),
+      h("p", {}, "largest weight ", most),
     );
     const each = pool(bars.data, "rect", { fill: "var(--d2lx-ink)" });
     const set = (
       /** @type {number[]} */ weights,
-      /** @type {number} */ valid,
+      /** @type {Record<string, any>} */ { valid_length, width },
       /** @type {number} */ top,
     ) => {
+      head.textContent = divided ? `divided by √${width}` : "undivided";
       bars.limits([0.5, KEYS + 0.5], [0, top]);
       const wide = bars.X(1) - bars.X(0);
       each(KEYS).forEach((bar, i) => {
-        const masked = i >= valid;
+        const masked = i >= valid_length;
         // What may not be looked at has a line below the axis, and no bar.
         attr(bar, {
           x: bars.X(i + 1) - wide * 0.35,
@@ -173,12 +175,14 @@ function render({ model, el }) {
           "data-value": masked ? "masked" : weights[i],
         });
       });
-      const found = jacobianSize(weights);
-      show(size, found, 4);
-      state.textContent = found < FROZEN ? "frozen" : "";
-      el.toggleAttribute("data-frozen", found < FROZEN);
+      show(most, Math.max(...weights), 2);
     };
-    return { el, set };
+    const slope = readout(
+      `Slope of the softmax ‖J‖, ${divided ? "divided" : "undivided"}`,
+      `lane-jacobian-${divided}`,
+      4,
+    );
+    return { el, set, slope };
   });
 
   const view = choice({
@@ -246,17 +250,14 @@ function render({ model, el }) {
   const rug = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5 });
   chart.data.append(shares, theory, rug);
   const found = [readout("Variance measured", "variance"), readout("in theory", "theory")];
-  const shown = [
-    readout("Size of the Jacobian ‖J‖", "jacobian", 4),
-    readout("Entropy (nats)", "entropy"),
-    readout("Largest weight", "largest"),
-  ];
+  const shown = [readout("Largest weight", "largest"), readout("Entropy (nats)", "entropy")];
   const formula = formulaLine();
   const line = (...children) => readoutRow(...children.map((one) => one.el));
+  const headline = headLine();
   const results = h(
     "div",
     {},
-    headLine("One query looks at 16 keys of d random numbers each"),
+    headline,
     h("div", { class: "d2lx-lanes" }, ...lanes.map((lane) => lane.el)),
   );
   const rest = h(
@@ -266,10 +267,15 @@ function render({ model, el }) {
     scaled.el,
     chart.el,
     line(...found),
+    noteLine("Dashed: a normal curve of the variance in theory. Strokes on top: the 16 scores."),
     line(...shown),
     formula,
     noteLine(
-      "Gradients: the size ‖J‖ of softmax's Jacobian, which all of them pass; under 0.1 we call it frozen. Dashed: a normal curve of the variance in theory. Strokes on top: the 16 scores.",
+      "Entropy: 0 when one key has all the weight, 2.77 (ln 16) when all 16 have the same; its unit is called nat.",
+    ),
+    line(...lanes.map((lane) => lane.slope)),
+    noteLine(
+      "How far the weights move when the scores are pushed a little. softmax has a slope for each weight and each score, a table called its Jacobian J; ‖J‖ is the root of the sum of their squares.",
     ),
   );
   const predict = predictFirst({
@@ -313,7 +319,11 @@ function render({ model, el }) {
         update(model, { [name]: [x, y].map((e) => Number(clamp(e, -REACH, REACH).toFixed(3))) }),
     });
   const movers = { query: mover(star, "query", "Query"), key: mover(spot, "key", "Key") };
-  plane.data.append(movers.key.el, movers.query.el);
+  // Where the plane is pale, and where it is full of ink.
+  const lines = ["ink", "paper"].map((colour) =>
+    s("path", { fill: "none", stroke: `var(--d2lx-${colour})`, "stroke-width": 0.8 }),
+  );
+  plane.data.append(...lines, movers.key.el, movers.query.el);
   plane.el.style.position = "relative"; // above the canvas
   const ends = [h("data", { "data-name": "low" }), h("data", { "data-name": "high" })];
   const scale = h("span", {
@@ -329,31 +339,41 @@ function render({ model, el }) {
     h("div", { style: "position:relative" }, canvas, plane.el),
     legend,
     line(here),
-    said,
     noteLine(
       "Star: the query. Dot: a key. Drag them, or use the arrow keys. From line to line the score changes by 1.",
     ),
   );
-  // Red, green and blue in one number, as a canvas holds them; where a contour line runs, with more
-  // ink or with less.
-  const [plainInk, lineInk] = [0, 0.35].map((more) =>
-    Uint32Array.from(linspace(0, 1, 256), (x) =>
-      inkRgb(x + (x < 0.6 ? more : -more)).reduce(
-        (total, c, i) => total + (c << (8 * i)),
-        255 << 24,
-      ),
-    ),
+  // Red, green and blue in one number, as a canvas holds them.
+  const inks = Uint32Array.from(linspace(0, 1, 256), (x) =>
+    inkRgb(x).reduce((total, c, i) => total + (c << (8 * i)), 255 << 24),
   );
   const moved = names.filter((name) => name !== "view");
-  const tools = toolRow(redraw, resetButton(model, moved, predict.stop));
-  el.append(
-    view.el,
-    columns({
-      result: [results, field],
-      controls: [width.el, temperature.el, valid.el, score.el, tools, predict.el],
-      more: [rest],
-    }),
+  // A view that is not shown is not there, so that nothing of it stands about without its numbers.
+  const [picture, further] = [h("div"), h("div")];
+  const fold = more(
+    model,
+    ["width", "scaled", "valid_length", "seed", "view"],
+    [
+      columns({
+        result: [],
+        controls: [view.el, width.el, valid.el, redraw, predict.el],
+        more: [further],
+      }),
+    ],
   );
+  const tools = toolRow(resetButton(model, moved, predict.stop));
+  el.append(columns({ result: [picture], controls: [temperature.el, score.el, tools] }), fold);
+  let laid = "";
+  function lay(/** @type {string} */ now) {
+    if (now === laid) return;
+    laid = now;
+    const plain = now === "softmax";
+    title.textContent = plain ? "Saturation lab" : "The score of every key";
+    picture.replaceChildren(plain ? results : field);
+    further.replaceChildren(plain ? rest : said);
+    for (const one of [width.el, temperature.el, valid.el, predict.el]) one.hidden = !plain;
+    score.el.hidden = plain;
+  }
 
   function drawSoftmax(state) {
     const { divisor, row, pairs } = scoresNow(state);
@@ -391,11 +411,13 @@ function render({ model, el }) {
     const most = Math.max(...weights);
     const both = [false, true].map((divided) => weightsNow({ ...state, scaled: divided }));
     const top = Math.max(...both.flat()) > 0.3 ? 1 : 0.3;
-    lanes.forEach((lane, k) => lane.set(both[k], state.valid_length, top));
-    const size = jacobianSize(weights);
-    shown[0].set(size);
+    headline.textContent = `One query looks at ${KEYS} keys of ${state.width} random numbers each`;
+    lanes.forEach((lane, k) => {
+      lane.set(both[k], state, top);
+      lane.slope.set(jacobianSize(both[k]));
+    });
+    shown[0].set(most);
     shown[1].set(entropy(weights));
-    shown[2].set(most);
     const by = state.scaled
       ? `(√${state.width} · ${fixed(state.temperature)})`
       : fixed(state.temperature);
@@ -406,7 +428,7 @@ function render({ model, el }) {
       : "No key is valid: all weights are 0.";
     announce(
       el,
-      `Variance ${fixed(variance(pairs))}, entropy ${fixed(entropy(weights))}, Jacobian ${fixed(size, 3)}`,
+      `Largest weight ${both.map((one) => fixed(Math.max(...one))).join(" undivided, ")} divided`,
     );
   }
 
@@ -433,16 +455,21 @@ function render({ model, el }) {
     if (!context) return;
     const image = context.createImageData(m, n);
     const pixels = new Uint32Array(image.data.buffer);
-    const level = (k) => Math.floor(values[k]);
-    for (let k = 0; k < n * m; k++) {
-      const crossed =
-        (k % m < m - 1 && level(k) !== level(k + 1)) ||
-        (k + m < n * m && level(k) !== level(k + m));
-      pixels[k] = (crossed ? lineInk : plainInk)[
-        high > low ? Math.floor(((values[k] - low) / (high - low)) * 255) : 128
-      ];
-    }
+    const share = (/** @type {number} */ x) => (high > low ? (x - low) / (high - low) : 0.5);
+    for (let k = 0; k < n * m; k++) pixels[k] = inks[Math.floor(share(values[k]) * 255)];
     context.putImageData(image, 0, 0);
+    const [wide, deep] = [w, tall].map((all) => Math.round(all / 8));
+    const [xs, ys] = [linspace(-across, across, wide + 1), linspace(3, -3, deep + 1)];
+    const pieces = contours(
+      ys.flatMap((y) => xs.map((x) => value(x, y))),
+      wide + 1,
+    );
+    lines.forEach((one, k) => {
+      const mine = pieces.filter(([level]) => Number(share(level) > 0.45) === k);
+      const at = (/** @type {number} */ x, /** @type {number} */ y) =>
+        `${(44 + (x * w) / wide).toFixed(1)} ${(10 + (y * tall) / deep).toFixed(1)}`;
+      attr(one, { d: mine.map(([, a, b, c, d]) => `M${at(a, b)}L${at(c, d)}`).join("") });
+    });
     const now = value(...state.key);
     const words = `a = ${fixed(now, 3)}`;
     const [q, k] = ["query", "key"].map((name) => {
@@ -465,9 +492,7 @@ function render({ model, el }) {
     temperature.set(state.temperature);
     valid.set(state.valid_length);
     score.set(SCORES.indexOf(state.score));
-    for (const one of [results, rest, width.el, temperature.el, valid.el, predict.el])
-      one.hidden = !plain;
-    field.hidden = score.el.hidden = plain;
+    lay(state.view);
     redraw.hidden = !plain && state.score !== "additive";
     (plain ? drawSoftmax : drawField)(state);
   }

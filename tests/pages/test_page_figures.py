@@ -41,6 +41,8 @@ def test_a_page_works_from_a_folder_and_axe_finds_nothing_in_its_figures(visit, 
             .forEach((one) => one.remove())"""
     )
     clean_in_both_themes("at the start", runOnly=COLOURS)
+    for more in page.locator(".d2lx-fold > summary").all():
+        more.click()
     predict = page.get_by_role("button", name="Predict first", disabled=False)
     if predict.count():
         while predict.count():

@@ -8,6 +8,7 @@ export * from "./heatmap.js";
 export * from "./ink.js";
 export * from "./life.js";
 export * from "./many.js";
+export * from "./more.js";
 export * from "./numbers.js";
 export * from "./plot.js";
 export * from "./predict.js";

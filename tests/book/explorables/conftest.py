@@ -12,6 +12,8 @@ import pytest
 from explorable_pages import EXAMPLES, document, frame
 from playwright.sync_api import Page, Route
 
+UNFOLD = "document.querySelectorAll('.d2lx-fold').forEach((more) => { more.open = true; })"
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that takes ``example`` runs once for each explorable."""
@@ -103,6 +105,7 @@ def visit(windows, folder, server) -> Iterator[Callable]:
         scripts=True,
         hash="",
         again=False,
+        folded=False,
         **options,
     ):
         path = folder / f"{len(list(folder.iterdir()))}.html"
@@ -120,6 +123,9 @@ def visit(windows, folder, server) -> Iterator[Callable]:
                 "document.querySelectorAll('.d2lx[data-d2lx]').length"
             )
             frame(page)
+            if not folded:  # as readers who want all of it do
+                page.evaluate(UNFOLD)
+                frame(page)
         return page
 
     with windows.lent() as lend:

@@ -24,7 +24,7 @@ CHAPTERS = REPOSITORY / "chapters"
 PLAYED = [
     ("01-attention-cues/walk", "Cue mixer", "How strongly the query speaks", "ArrowRight"),
     ("02-nadaraya-watson/walk", "Nadaraya-Watson bench", "Bandwidth h", "ArrowRight"),
-    ("03-scoring-functions/walk", "Saturation lab", "Width d", "ArrowLeft"),
+    ("03-scoring-functions/walk", "Saturation lab", "Temperature", "ArrowRight"),
 ]
 
 # The live figure stands in its widget; the static one in the element of its words.

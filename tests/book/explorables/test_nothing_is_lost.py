@@ -164,7 +164,7 @@ WITH_A_QUESTION = [name for name in EXAMPLES if name not in ("Forge", "Sign", "T
 
 @pytest.mark.parametrize("name", WITH_A_QUESTION)
 def test_a_prediction_can_be_left(visit, name):
-    page = visit(EXAMPLES[name]().to_html())
+    page = visit(EXAMPLES[name]().to_html(), folded=True)
     figure = page.locator(".d2lx > .d2lx")
     for more in figure.locator("summary").all():
         more.click()

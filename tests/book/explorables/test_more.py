@@ -1,0 +1,104 @@
+"""What a figure shows before anybody has asked for more, and what opens the rest."""
+
+import re
+
+import pytest
+from explorable_pages import EXAMPLES, frame
+
+from d2lattn.book.explorables import SaturationLab
+
+pytestmark = pytest.mark.browser
+
+# What stands outside: at most so many things to press or to move, the points of a plot apart.
+CONTROLS = {
+    "SaturationLab": ["Temperature", "Reset"],
+}
+# A trait that is moved inside alone, and a value for it; one that is moved outside.
+INSIDE = {
+    "SaturationLab": ("width=256", "temperature=2"),
+}
+# Words of which no page has told anything, or not yet.
+UNTOLD = re.compile(r"nats|entropy|jacobian|‖J‖|frozen|gradients|salience|leave-one-out|Σ", re.I)
+
+names = pytest.mark.parametrize("name", CONTROLS)
+
+
+def controls(page) -> list[str]:
+    """Names of what can be pressed or moved, but for the button that copies a link."""
+    found = page.locator(".d2lx > .d2lx").locator("input, select, button").locator("visible=true")
+    named = """e => e.getAttribute('aria-label')
+      ?? (e.labels?.[0]?.querySelector('span') ?? e.labels?.[0] ?? e).textContent"""
+    return [name for one in found.all() if (name := one.evaluate(named)) != "Copy link"]
+
+
+@names
+def test_a_figure_opens_with_what_its_page_asks(visit, name):
+    page = visit(EXAMPLES[name]().to_html(), folded=True)
+    assert controls(page) == CONTROLS[name]
+    assert not UNTOLD.search(page.locator(".d2lx > .d2lx").inner_text())
+
+
+@names
+def test_more_opens_by_keys_and_reset_closes_nothing(visit, name):
+    page = visit(EXAMPLES[name]().to_html(), folded=True)
+    few = controls(page)
+    more = page.get_by_text("More", exact=True)
+    more.press("Enter")
+    frame(page)
+    assert set(controls(page)) > set(few)
+    page.get_by_role("button", name="Reset").click()
+    frame(page)
+    assert set(controls(page)) > set(few)
+    more.press("Enter")
+    frame(page)
+    assert controls(page) == few
+
+
+@names
+def test_a_link_opens_what_it_is_about_and_nothing_else(visit, name):
+    figure = EXAMPLES[name]()
+    stem = f"#d2lx.{figure.module}."
+    inside, outside = INSIDE[name]
+    page = visit(figure.to_html(), folded=True, hash=stem + outside)
+    fold = page.locator(".d2lx-fold")
+    assert fold.get_attribute("open") is None
+    # Followed in the same page.
+    page.evaluate(f"location.hash = '{stem}{inside}'")
+    page.wait_for_timeout(100)
+    frame(page)
+    assert fold.get_attribute("open") is not None
+    assert (
+        visit(figure.to_html(), folded=True, hash=stem + inside)
+        .locator(".d2lx-fold")
+        .get_attribute("open")
+        is not None
+    )
+    # What the reader has closed stays closed when all goes back to where it was.
+    page.get_by_text("More", exact=True).click()
+    page.get_by_role("button", name="Reset").click()
+    frame(page)
+    assert fold.get_attribute("open") is None
+
+
+def test_the_plane_of_scores_stands_alone(visit):
+    page = visit(SaturationLab(view="field", score="gaussian").to_html(), folded=True)
+    assert controls(page) == ["Score", "Reset"]
+    for word in ("largest weight", "Variance", "gradients", "Your guess: the variance"):
+        whole = page.locator(".d2lx > .d2lx").evaluate(
+            "e => [...e.querySelectorAll(':not(style):not([hidden] *):not([hidden])')]"
+            ".flatMap((one) => [...one.childNodes]).filter((one) => one.nodeType === 3)"
+            ".map((one) => one.data).join(' ')"
+        )
+        assert word not in whole
+    # Lines are smooth: every end of a piece lies where the score is whole.
+    ends = page.locator(".d2lx-plot path[stroke-width='0.8']").evaluate_all(
+        "all => all.flatMap((one) => [...(one.getAttribute('d') ?? '').matchAll("
+        "/[ML]([\\d.]+) ([\\d.]+)/g)].map((m) => [Number(m[1]), Number(m[2])]))"
+    )
+    assert len(ends) > 200
+    box = page.locator("canvas").evaluate("e => [e.clientWidth, e.clientHeight]")
+    unit = box[1] / 6
+    for x, y in ends:
+        at = ((x - 44 - box[0] / 2) / unit, (box[1] / 2 - (y - 10)) / unit)
+        score = -((at[0] - 1) ** 2 + (at[1] - 0.5) ** 2) / 2
+        assert abs(score - round(score)) < 0.03
