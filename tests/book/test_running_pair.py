@@ -8,6 +8,7 @@ import torch
 
 from d2lattn.book import running_pair
 from d2lattn.corpus.lexicon import ADJECTIVES, NOUNS
+from d2lattn.positional import sinusoids
 
 matplotlib.use("agg")
 LA, VACHE, HEUREUSE = range(3)
@@ -56,6 +57,10 @@ def test_without_order_words_of_a_kind_share_and_waves_find_the_near_one():
         math.exp(4) / (2 * (math.exp(4) + math.exp(2)) + 3)
     )
     assert lost.argmax(dim=1).tolist() == [0, 2, 1]
+    # dog, five places from vache, has lost what cow, one place away, has won
+    waves = sinusoids(7, num_hiddens=16)
+    dog = found[VACHE, 2] * (waves[0] @ waves[5] - waves[0] @ waves[1]).exp()
+    assert f"{found[VACHE, 2]:.2f} {dog:.2f}" == "0.65 0.17"
     gained = found.gather(1, lost.argmax(dim=1, keepdim=True)) / lost.amax(dim=1, keepdim=True)
     assert (gained > 1.5).all()
     # by hand: heureuse, at place 2, and happy, at place 1, have p·p = cos 1 + cos 0.32 + ...
