@@ -28,6 +28,8 @@ HAN = re.compile(
 )
 """Chinese, from its first letter to its last."""
 
+FOR_TOOLS = re.compile(r" *# fmt: skip$", re.MULTILINE)
+
 
 class ask(nodes.General, nodes.Element):
     """A question that opens: its title, then its answer."""
@@ -169,8 +171,8 @@ class Dress(SphinxPostTransform):
         for drawing in self.document.findall(nodes.raw):
             self.undress(drawing)
         for code in self.document.findall(nodes.literal_block):
-            # A blank line that ends an example for doctest is none of the reader's
-            code.rawsource = code.astext().rstrip()
+            # None of the reader's: a blank line that ends an example, a word to the formatter
+            code.rawsource = FOR_TOOLS.sub("", code.astext()).rstrip()
             code[:] = [nodes.Text(code.rawsource)]
         for element in list(self.document.findall(ask)):
             self.question(element)

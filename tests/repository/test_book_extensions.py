@@ -39,6 +39,11 @@ def test_a_title_without_a_number_has_none():
     assert course.NUMBERED.match("The end of the course") is None
 
 
+def test_a_word_to_the_formatter_is_not_shown():
+    code = "x = [1,\n     2]  # fmt: skip\ny = 1  # not fmt: skipped"
+    assert pages.FOR_TOOLS.sub("", code) == "x = [1,\n     2]\ny = 1  # not fmt: skipped"
+
+
 def test_a_sentence_is_split_in_its_text_alone():
     link = nodes.emphasis("", "a: b")
     parts = [nodes.Text("Predict first: is "), link, nodes.Text(" so: or not?")]
