@@ -214,9 +214,9 @@ def test_a_page_saved_by_a_browser_works(visit, chromium, book, tmp_path):
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Light or dark").click()
     expect(page.locator("body")).to_have_css("background-color", "rgb(25, 23, 21)")
-    width = page.get_by_role("slider", name="Width d")
-    expect(width).to_have_count(1)
-    width.press("End")
+    dial = page.get_by_role("slider", name="Temperature")
+    expect(dial).to_have_count(1)
+    dial.press("End")
     assert "saved" not in page.locator(".ways-on a").first.get_attribute("href")
     assert troubles == []
     context.close()
