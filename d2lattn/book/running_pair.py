@@ -4,6 +4,8 @@
 English words; each chapter answers by its own kind of attention.
 """
 
+from collections.abc import Collection
+
 import torch
 from torch import Tensor
 
@@ -93,19 +95,24 @@ def rows() -> dict[str, Tensor]:
     return dict(sorted(found.items(), key=lambda row: _chapter(row[0])))  # and in their order
 
 
-def show(upto: int | str) -> None:
+def show(upto: int | str, only: Collection[str] | None = None) -> None:
     """Draw the strip: a panel a French word, a row for each chapter so far, a column a key.
 
     Args:
         upto: the last chapter whose rows are drawn, such as 4 or "4b".
+        only: the labels of those among them that are drawn, all if not given.
 
     Raises:
-        ValueError: there is no row for that chapter yet.
+        ValueError: there is no row for that chapter yet, or none of a label.
     """
     found = rows()
     labels = [label for label in found if _chapter(label) <= str(upto)]
     if str(upto) not in map(_chapter, found):
         raise ValueError(f"upto is {upto}; there are rows for {', '.join(found)}")
+    if only is not None:
+        if unknown := [label for label in only if label not in labels]:
+            raise ValueError(f"only has {unknown[0]!r}; there are {', '.join(labels)}")
+        labels = [label for label in labels if label in only]
     panels = torch.stack([found[label] for label in labels], dim=1)  # (Q, R, K): one a French word
     show_heatmaps(
         panels[None],

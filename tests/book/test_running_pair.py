@@ -113,5 +113,14 @@ def test_the_strip_grows_by_chapter():
             rows = list(running_pair.rows().values())[:count]
             torch.testing.assert_close(drawn, torch.stack([row[word] for row in rows]))
         plt.close()
+    running_pair.show(4, only=("4 learned", "1 match"))
+    drawn = plt.gcf().axes[0]
+    assert [label.get_text() for label in drawn.get_yticklabels()] == ["1 match", "4 learned"]
+    found = running_pair.rows()
+    wanted = torch.stack([found[label][LA] for label in ("1 match", "4 learned")])
+    torch.testing.assert_close(torch.tensor(drawn.images[0].get_array().tolist()), wanted)
+    plt.close()
+    with pytest.raises(ValueError, match="only has '7 cross'; there are 1 match"):
+        running_pair.show(4, only=("7 cross",))
     with pytest.raises(ValueError, match="upto is 99; there are rows for 1 match"):
         running_pair.show(99)
