@@ -4,8 +4,10 @@ import {
   begin,
   bind,
   choice,
+  clamp,
   clip,
   dot,
+  draggable,
   entropy,
   fixed,
   formulaLine,
@@ -13,15 +15,17 @@ import {
   headLine,
   heatmap,
   larger,
+  more,
+  noteLine,
   onWidth,
   plot,
-  pool,
   predictFirst,
   presets,
   reader,
   readout,
   readoutRow,
   resetButton,
+  s,
   show,
   slider,
   softmax,
@@ -40,10 +44,10 @@ const weightsFor = (state, ask) => softmax(partsOf(state, ask).map(([a, b]) => a
 
 function render({ model, el }) {
   begin(el, "Cue mixer");
-  const moved = ["salience", "ask", "strength"];
-  const read = reader(model, ["items", "asks", "matches", "values", ...moved]);
+  const moved = ["salience", "ask", "strength", "values"];
+  const read = reader(model, ["items", "asks", "matches", ...moved]);
   const start = read();
-  const { items, asks, values } = start;
+  const { items, asks } = start;
 
   const strength = slider({
     ...{ label: "How strongly the query speaks", min: 0, max: LOUDEST, step: 0.1 },
@@ -58,10 +62,10 @@ function render({ model, el }) {
   });
 
   // What a look has to give is one strip, always as long: who gets more leaves less to the others.
-  const strip = h("div", { class: "d2lx-shares", "aria-hidden": "true" });
+  const strip = h("div", { class: "d2lx-shares", role: "img" });
   const shares = items.map((item) => {
     const name = h("bdi", {}, clip(item, 24));
-    const [number, el] = [h("span"), h("div")];
+    const [number, el] = [h("span"), h("div", { "aria-hidden": "true" })];
     el.append(name, number);
     strip.append(el);
     return { el, name, number, long: Math.max(4, clip(item, 24).length) };
@@ -105,9 +109,9 @@ function render({ model, el }) {
     h("span", {}, "and the weight α that softmax makes of each"),
   );
   const edit = h(
-    "details",
+    "div",
     {},
-    h("summary", {}, "Change what stands out by itself (salience)"),
+    headLine("Salience: what stands out by itself"),
     ...rows.map((row) => row.stands.el),
   );
 
@@ -115,27 +119,41 @@ function render({ model, el }) {
     label: "Attention weights for every question",
     ...{ rows: asks, columns: items, rowTitle: "query", columnTitle: "item", cellHeight: 26 },
   });
-  const pooled = readout("Pooled value Σ α v", "pooled");
+  const pooled = readout("Pooled value", "pooled");
   const spread = readout("Entropy (nats)", "entropy");
+  const spreadNote = noteLine(
+    `Entropy: 0 when one thing has all the weight, ${fixed(Math.log(items.length))} when all have the same; its unit is called nat.`,
+  );
   const formula = formulaLine();
   const line = plot({
-    ...{
-      label: "The values and where the pooled value falls",
-      height: 74,
-      xLabel: "value",
-      pad: 16,
-    },
-    onresize: () => live?.redraw(),
+    label: "The values and where the pooled value falls",
+    ...{ height: 92, xLabel: "value", pad: 16, onresize: () => live?.redraw() },
   });
-  const dots = pool(line.data, "circle", {
-    fill: "var(--d2lx-green)",
-    stroke: "var(--d2lx-line)",
-  });
-  const arrow = pool(line.data, "path", { stroke: "var(--d2lx-ink)", "stroke-width": 3 });
-  const results = readoutRow(pooled.el, spread.el);
-  const below = h("div", {}, headLine("All questions at this strength"), matrix.el);
-  const span = [Math.min(...values), Math.max(...values)];
+  const arrow = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 3 });
+  line.data.append(arrow);
+  // The axis holds the values of the page and keeps still while one is moved along it.
+  const of = (model.first ?? model.get)("values");
+  const span = [Math.min(...of, ...start.values), Math.max(...of, ...start.values)];
   if (span[0] === span[1]) span[1] = span[0] + 1;
+  const ends = [-0.1, 1.1].map((t) => span[0] + t * (span[1] - span[0]));
+  const step = 10 ** Math.floor(Math.log10((span[1] - span[0]) / 10));
+  const dots = items.map((item, i) => {
+    const shape = s("circle", { fill: "var(--d2lx-green)", stroke: "var(--d2lx-line)" });
+    const name = s("text", { class: "d2lx-tick", "text-anchor": "middle" }, clip(item, 12));
+    const mover = draggable(line, shape, {
+      label: `Value of ${clip(item, 60)}`,
+      step: () => [step, 0],
+      onmove(x) {
+        const to = clamp(Number((Math.round(x / step) * step).toPrecision(9)), ends[0], ends[1]);
+        update(model, { values: model.get("values").map((old, j) => (j === i ? to : old)) });
+      },
+    });
+    line.data.append(name, mover.el);
+    return { shape, name, mover, wide: 7 * clip(item, 12).length + 6 };
+  });
+  const numbers = readoutRow(pooled.el);
+  const results = readoutRow(spread.el);
+  const below = h("div", {}, headLine("All questions at this strength"), matrix.el);
 
   // The thing that catches the eye: what is its share of the look?
   const salience = (model.first ?? model.get)("salience");
@@ -145,28 +163,37 @@ function render({ model, el }) {
     label: "Your guess: its weight α",
     ...{ min: 0, max: 1, step: 0.01 },
     answer: () => weightsFor(read(), model.get("ask"))[eye],
-    covered: [results, formula, below, line.el, strip, ...rows.map((row) => row.data)],
+    covered: [numbers, results, formula, below, line.el, strip, ...rows.map((row) => row.data)],
     onchange: () => live.redraw(),
   });
   const none = items.map(() => 0);
-  const tools = toolRow(
+  const settings = toolRow(
     ...presets(model, [
       ["No cues", { strength: 0, salience: none }],
       ["Salience only", { strength: 0, salience }],
       ["Query speaks", { strength: 6, salience }],
     ]),
-    resetButton(model, moved, predict.stop),
   );
   el.append(
-    ...[ask.el, strip, strength.el, tools, results, line.el, predict.el],
-    ...[key, mix, edit, formula, below],
+    ...[ask.el, strip, strength.el, numbers, line.el],
+    noteLine("Dots: the values. Drag one, or use the arrow keys, to change it."),
+    toolRow(resetButton(model, moved, predict.stop)),
+    more(
+      model,
+      ["salience"],
+      [key, mix, edit, settings, predict.el, formula, below, results, spreadNote],
+    ),
   );
 
   function draw() {
     const state = read();
     const parts = partsOf(state, state.ask);
     const weights = weightsFor(state, state.ask);
+    const { values } = state;
     const mean = dot(weights, values);
+    attr(strip, {
+      "aria-label": weights.map((w, i) => `${clip(items[i], 60)} ${fixed(w)}`).join(", "),
+    });
     strength.set(state.strength);
     ask.set(state.ask);
     rows.forEach((row, i) => {
@@ -177,7 +204,7 @@ function render({ model, el }) {
       row.salience.style.width = `${salience}%`;
       const { el: share, name, number, long: letters } = shares[i];
       share.style.width = `${100 * weights[i]}%`;
-      // What has no room in its share is told below.
+      // What has no room in its share is told under More.
       const room = weights[i] * long - 8;
       name.hidden = room < 7.5 * letters;
       number.textContent = room < 30 ? "" : fixed(weights[i]);
@@ -199,12 +226,20 @@ function render({ model, el }) {
       name,
       `) = exp(${score(most)}) / Σ exp(…) = ${fixed(weights[most], 3)}`,
     );
-    const room = 0.1 * (span[1] - span[0]);
-    line.limits([span[0] - room, span[1] + room], [0, 1]);
-    dots(values.length).forEach((dot_, i) => {
-      attr(dot_, { cx: line.X(values[i]), cy: line.Y(0) - 10, r: 2 + 9 * Math.sqrt(weights[i]) });
+    line.limits(ends, [0, 1]);
+    // Names stand over the dots as long as none runs into another.
+    const places = values
+      .map((value, i) => [line.X(value), dots[i].wide])
+      .sort((a, b) => a[0] - b[0]);
+    const apart = places.every(
+      ([x, wide], k) => !k || x - places[k - 1][0] > (wide + places[k - 1][1]) / 2,
+    );
+    dots.forEach(({ shape, name, mover }, i) => {
+      attr(shape, { r: 2 + 9 * Math.sqrt(weights[i]), cy: -12 });
+      mover.place(values[i], 0, fixed(values[i]), ends);
+      attr(name, { x: line.X(values[i]), y: line.Y(0) - 30, visibility: apart ? null : "hidden" });
     });
-    attr(arrow(1)[0], { d: `M${line.X(mean)} ${line.Y(0)}V8` });
+    attr(arrow, { d: `M${line.X(mean)} ${line.Y(0) + 5}v-30` });
     announce(
       el,
       `Pooled value ${fixed(mean)}. Largest weight ${fixed(weights[most])}, ${clip(items[most], 40)}.`,
@@ -217,10 +252,11 @@ function render({ model, el }) {
 
 export default {
   render,
-  rebuild: ["items", "asks", "matches", "values"],
+  rebuild: ["items", "asks", "matches"],
   share: {
     strength: within(0, LOUDEST),
     salience: within(0, BRIGHTEST),
+    values: within(-1e9, 1e9),
     ask: (x, get) => Number.isInteger(x) && x >= 0 && x < get("asks").length,
   },
 };

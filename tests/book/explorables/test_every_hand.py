@@ -303,9 +303,9 @@ def test_a_live_figure_follows_when_python_replaces_what_it_is_made_of(visit):
         }"""
     )
     frame(page)
+    page.get_by_text("More", exact=True).click()
     assert page.locator(".d2lx-mix .d2lx-name").all_inner_texts() == ["tea", "pen"]
     assert shown(page, "pooled") == pytest.approx(15)
-    page.get_by_text("Change what stands out").click()
     page.get_by_role("slider", name="Salience of pen").press("Home")
     frame(page)
     assert page.evaluate("sent.salience") == [0, 0]
