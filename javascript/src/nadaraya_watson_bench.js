@@ -8,7 +8,6 @@ import {
   columns,
   dot,
   draggable,
-  entropy,
   fixed,
   formulaLine,
   h,
@@ -19,6 +18,7 @@ import {
   leaveOneOutError,
   linspace,
   modified,
+  more,
   noteLine,
   oneOf,
   plot,
@@ -197,14 +197,8 @@ function render({ model, el }) {
     cellHeight: 24,
     labels: false,
   });
-  const shown = [readout("Prediction f(x)", "prediction"), readout("Entropy (nats)", "entropy")];
-  const loo = readout("Leave-one-out error", "loo");
-  const unseen = h(
-    "details",
-    { ontoggle: onresize },
-    h("summary", {}, "How far off is it where it has not seen the point?"),
-    loo.el,
-  );
+  const found = readout("Prediction at the query", "prediction");
+  const loo = readout("Mean squared error, each point left out in turn (leave-one-out)", "loo");
   const formula = formulaLine();
   const plane = plot({
     label: "Keys and query in the plane",
@@ -229,8 +223,8 @@ function render({ model, el }) {
 
   const predicted = (state) =>
     kernelPrediction(state.query, state.xs, state.ys, state.bandwidth, state.kernel);
-  const numbers = readoutRow(...shown.map((one) => one.el));
-  const results = h("div", {}, strip.el, formula, unseen);
+  const numbers = readoutRow(found.el);
+  const results = h("div", {}, strip.el, formula, loo.el);
   const predict = predictFirst({
     question:
       "From the points, the bandwidth and the kernel: which value will be predicted at the query?",
@@ -249,8 +243,9 @@ function render({ model, el }) {
   const key = noteLine(
     "The thick ray is the query, the others are keys. Of two bars the left is the Gaussian of their distance, the right softmax(q·k/h²).",
   );
-  const regression = [h("div", {}, chart.el, numbers), h("div", {}, hint, results)];
-  const norms = [h("div", {}, plane.el, readoutRow(gap.el)), h("div", {}, key, pairs.el, words)];
+  // What a view shows outside, and what it shows under More.
+  const regression = [h("div", {}, chart.el, numbers, hint), results];
+  const norms = [plane.el, h("div", {}, readoutRow(gap.el), key, pairs.el, words)];
   // Axes that had to grow, as for a link, are laid anew.
   const again = () => {
     predict.stop();
@@ -261,14 +256,19 @@ function render({ model, el }) {
   };
   const moved = names.filter((name) => name !== "view");
   const tools = toolRow(resetButton(model, moved, again));
-  el.append(
-    view.el,
-    columns({
-      result: [regression[0], norms[0]],
-      controls: [bandwidth.el, query.el, stretch.el, kernel.el, tools, predict.el],
-      more: [regression[1], norms[1]],
-    }),
+  const fold = more(
+    model,
+    ["kernel", "view", "stretch"],
+    [
+      columns({
+        result: [],
+        controls: [query.el, kernel.el, view.el, stretch.el, predict.el],
+        more: [regression[1], norms[1]],
+      }),
+    ],
+    onresize,
   );
+  el.append(columns({ result: [regression[0], norms[0]], controls: [bandwidth.el, tools] }), fold);
 
   function drawRegression(state) {
     const { xs, ys } = state;
@@ -325,10 +325,9 @@ function render({ model, el }) {
 
     const order = xs.map((_, i) => i).sort((a, b) => xs[a] - xs[b]);
     strip.set([order.map((i) => weights[i])], { columns: order.map((i) => fixed(xs[i])) });
-    shown[0].set(prediction);
-    shown[1].set(entropy(weights));
+    found.set(prediction);
     // Each point from all others takes longer than all the rest.
-    if (unseen.open)
+    if (fold.open)
       loo.set(xs.length > 1 ? leaveOneOutError(xs, ys, state.bandwidth, state.kernel) : NaN);
 
     const heights = xs.map((x) => kernels[state.kernel]((state.query - x) / state.bandwidth));
@@ -339,7 +338,7 @@ function render({ model, el }) {
       : state.kernel === "gaussian"
         ? `All K((x − xᵢ)/h) are too small to be written as numbers; what is nearest counts alone: ${f} = ${fixed(prediction, 3)}`
         : `No point lies within one bandwidth of the query: all K((x − xᵢ)/h) are 0, and ${f} has no value.`;
-    announce(el, `Prediction ${fixed(prediction)}, entropy ${fixed(entropy(weights))}`);
+    announce(el, `Prediction ${fixed(prediction)}`);
   }
 
   function drawNorms(state) {

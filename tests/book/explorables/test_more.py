@@ -11,10 +11,14 @@ pytestmark = pytest.mark.browser
 
 # What stands outside: at most so many things to press or to move, the points of a plot apart.
 CONTROLS = {
+    "CueMixer": ["The query asks for something", "How strongly the query speaks", "Reset"],
+    "NadarayaWatsonBench": ["Bandwidth h", "Reset"],
     "SaturationLab": ["Temperature", "Reset"],
 }
 # A trait that is moved inside alone, and a value for it; one that is moved outside.
 INSIDE = {
+    "CueMixer": ("salience=[0,0,4,0,0]", "strength=2"),
+    "NadarayaWatsonBench": ('kernel="boxcar"', "bandwidth=2"),
     "SaturationLab": ("width=256", "temperature=2"),
 }
 # Words of which no page has told anything, or not yet.
