@@ -11,6 +11,7 @@ import {
   h,
   headLine,
   linspace,
+  more,
   noteLine,
   oneOf,
   plot,
@@ -20,6 +21,7 @@ import {
   readoutRow,
   resetButton,
   s,
+  show,
   slider,
   toolRow,
   update,
@@ -44,7 +46,7 @@ function clock(j) {
   const tips = ["q", "k"].map((name) =>
     s("text", { class: "d2lx-tick", "text-anchor": "middle" }, name),
   );
-  const svg = s("svg", { viewBox: "-84 -84 168 168", "aria-hidden": "true" });
+  const svg = s("svg", { viewBox: "-98 -84 196 168", "aria-hidden": "true" });
   svg.append(rim, start, key, query, ...tips);
   const words = h("data", { "data-name": `product-${j}` });
   const el = h("div", {}, svg, h("p", {}, `pair ${j + 1}, ${DEGREES[j]}° a place: `, words));
@@ -126,36 +128,55 @@ function render({ model, el }) {
   });
   chart.data.append(atZero, here, mover.el);
   const [now, first] = [
-    readout("Score here", "score"),
+    readout("Score", "score"),
     readout("Score if the query stood at 0", "first"),
   ];
+  // Lowest and highest score since anything but the place has changed.
+  const range = ["lowest", "highest"].map((name) => h("data", { "data-name": name }));
+  const seen = h("p", {}, "So far between ", range[0], " and ", range[1]);
+  let [lane, low, high] = ["", 0, 0];
   const formula = formulaLine();
-  const results = readoutRow(now.el, first.el);
+  const results = h("div", {}, readoutRow(now.el), seen);
+  const further = h("div", {}, chart.el, readoutRow(first.el), formula);
   const predict = predictFirst({
     question: "Both hands of q and of k have length 2 at first. From their angles now: the score?",
     label: "Your guess: the score",
     ...{ min: -5, max: 10, step: 0.1 },
     answer: () => scored(/** @type {any} */ (read())).score,
-    covered: [chart.el, results, formula, ...faces.map((face) => face.words)],
+    covered: [results, further, ...faces.map((face) => face.words)],
     onchange: () => live.redraw(),
   });
-  const tools = toolRow(resetButton(model, NAMES, predict.stop));
+  const tools = toolRow(
+    resetButton(model, NAMES, () => {
+      lane = "";
+      predict.stop();
+    }),
+  );
   el.append(
     columns({
       result: [
-        headLine("The hands of a query and of a key"),
+        headLine("The hands of a query (q) and of a key (k)"),
         h("div", { class: "d2lx-turning" }, ...faces.map((face) => face.el)),
-        chart.el,
         results,
       ],
-      controls: [way.el, place.el, distance.el, ahead.el, tools, predict.el],
-      more: [
-        formula,
-        noteLine(
-          "q: the query's hand, k: the key's. Curve: the score at every distance, from this place; dots: from place 0. Drag the point, or use the arrow keys.",
-        ),
-      ],
+      controls: [way.el, place.el, tools],
     }),
+    more(
+      model,
+      ["distance", "ahead"],
+      [
+        columns({
+          result: [],
+          controls: [distance.el, ahead.el, predict.el],
+          more: [
+            further,
+            noteLine(
+              "Curve: the score at every distance, from this place; dots: from place 0. Drag the point, or use the arrow keys.",
+            ),
+          ],
+        }),
+      ],
+    ),
   );
   const distances = linspace(-REACH, REACH, 121);
 
@@ -174,6 +195,10 @@ function render({ model, el }) {
     chart.path(atZero, along(0));
     const at0 = scored({ ...state, place: 0 }).score;
     now.set(score);
+    const before = lane;
+    lane = [state.way, state.distance, state.ahead].join();
+    [low, high] = before === lane ? [Math.min(low, score), Math.max(high, score)] : [score, score];
+    [low, high].forEach((x, i) => show(range[i], x, 2));
     first.set(at0);
     const told = predict.hidden() ? "" : `, score ${fixed(score)}`;
     mover.place(state.distance, score, inWhole(state.distance) + told, [-REACH, REACH]);

@@ -14,12 +14,14 @@ CONTROLS = {
     "CueMixer": ["The query asks for something", "How strongly the query speaks", "Reset"],
     "NadarayaWatsonBench": ["Bandwidth h", "Reset"],
     "SaturationLab": ["Temperature", "Reset"],
+    "TurningClock": ["Positions", "Place of the query", "Reset"],
 }
 # A trait that is moved inside alone, and a value for it; one that is moved outside.
 INSIDE = {
     "CueMixer": ("salience=[0,0,4,0,0]", "strength=2"),
     "NadarayaWatsonBench": ('kernel="boxcar"', "bandwidth=2"),
     "SaturationLab": ("width=256", "temperature=2"),
+    "TurningClock": ("ahead=2", "place=5"),
 }
 # Words of which no page has told anything, or not yet.
 UNTOLD = re.compile(r"nats|entropy|jacobian|‖J‖|frozen|gradients|salience|leave-one-out|Σ", re.I)

@@ -112,6 +112,30 @@ def test_turned_hands_have_one_curve_everywhere_and_added_ones_have_not(visit):
 
 
 @pytest.mark.browser
+def test_what_the_score_went_through_is_kept_until_something_else_changes(visit):
+    """Chapter 8's task, with two hands."""
+    page = visit(TurningClock().to_html(), folded=True)
+    between = lambda: [shown(page, name) for name in ("lowest", "highest")]  # noqa: E731
+    place = page.get_by_role("slider", name="Place of the query")
+    page.get_by_label("Positions").select_option(index=1)
+    place.press("Home")
+    frame(page)
+    wanted = [products("added", i, 1, 0).sum() / 2 for i in range(13)]
+    for _ in range(12):
+        place.press("ArrowRight")
+        frame(page)
+    assert between() == [close(min(wanted)), close(max(wanted))]
+    assert [f"{x:.2f}" for x in between()] == ["2.68", "8.05"]
+    page.get_by_label("Positions").select_option(index=0)
+    frame(page)
+    turned = products("turned", 12, 1, 0).sum() / 2
+    assert between() == [close(turned)] * 2
+    place.press("ArrowLeft")
+    frame(page)
+    assert between() == [close(turned)] * 2
+
+
+@pytest.mark.browser
 def test_the_point_moves_by_keys_from_end_to_end(visit):
     page = visit(TurningClock().to_html())
     point = page.locator("[role=slider].d2lx-handle")
