@@ -15,6 +15,7 @@ import {
   headLine,
   heatmap,
   inkRgb,
+  more,
   noteLine,
   oneOf,
   predictOne,
@@ -106,20 +107,27 @@ function render({ model, el }) {
       label: `Head ${i + 1}`,
       onchange: (on) => update(model, { on: model.get("on").map((x, j) => (j === i ? on : x)) }),
     });
-    const maps = VIEWS.map((view) => thumb(() => update(model, { head: i, view })));
+    // A tap on a small map asks for the large one.
+    const maps = VIEWS.map((view) =>
+      thumb(() => {
+        update(model, { head: i, view });
+        fold.open = true;
+      }),
+    );
     const worths = WORTH.map((name) => gauge(`${name}-${i}`));
     const cells = worths.map((one) => h("td", {}, one.data, one.track));
     const row = h(
       "tr",
       {},
-      h("th", { scope: "row" }, box.el),
-      ...maps.map((map) => h("td", {}, map.el)),
+      h("th", { scope: "row" }, `Head ${i + 1}`),
+      h("td", {}, maps[1].el),
       ...cells,
     );
-    return { box, maps, worths, cells, el: row };
+    const card = h("div", {}, box.el, maps[0].el);
+    return { box, maps, worths, cells, card, el: row };
   });
   const top = (text, values = {}) => h("th", { scope: "col", ...values }, text);
-  const group = h("th", { colspan: 3, scope: "colgroup" }, "lowers the loss by");
+  const group = h("th", { colspan: 3, scope: "colgroup" }, "what it saves");
   const tops = ["beside all others", "alone", "on average"].map((text) => top(text));
   const table = h(
     "table",
@@ -130,16 +138,14 @@ function render({ model, el }) {
       h(
         "tr",
         {},
-        ...["on", ...VIEWS].map((text) =>
-          top(text.replace("contri", "contri\u00ad"), { rowspan: 2 }),
-        ),
+        ...["head", "contri\u00adbutions"].map((text) => top(text, { rowspan: 2 })),
         group,
       ),
       h("tr", {}, ...tops),
     ),
     h("tbody", {}, ...rows.map((row) => row.el)),
   );
-  const [note, more] = [noteLine(), noteLine()];
+  const [note, orders] = [noteLine(), noteLine()];
   const instead = choice({
     label: "A head that is off gives",
     options: kinds.map((kind) => INSTEAD[kind]),
@@ -187,31 +193,41 @@ function render({ model, el }) {
     columnTitle: "key",
   });
   const part = (name, ...children) => h("div", { class: name }, ...children);
+  const fold = more(
+    model,
+    ["head", "view", "example", "instead"],
+    [
+      columns({
+        result: [],
+        controls: [
+          example.el,
+          instead.el,
+          toolRow(predict.toggle, predict.leave),
+          predict.form,
+          predict.verdict,
+          readoutRow(...level),
+        ],
+        more: [table, note, orders],
+      }),
+      columns({ result: [title, map.el], controls: [head.el, view.el, scale] }),
+    ],
+  );
   el.append(
-    h(
-      "div",
-      { class: "d2lx-bench" },
-      part(
-        "d2lx-bench-loss",
+    columns({
+      result: [
+        headLine("Where each head looks"),
+        part("d2lx-cards", ...rows.map((row) => row.card)),
+        noteLine("Rows ask, columns are looked at; more ink, more weight."),
+      ],
+      controls: [
         headLine(clip(measure, 80)),
         noteLine("What is lost with the heads that are off:"),
         h("div", { class: "d2lx-losses", role: "list" }, ...bars),
-        readoutRow(h("span", {}, "Loss:"), ...level),
         told,
-      ),
-      part("d2lx-bench-table", table),
-      part(
-        "d2lx-bench-controls",
-        example.el,
-        instead.el,
-        toolRow(predict.toggle, predict.leave, resetButton(model, MOVED, predict.stop)),
-        predict.form,
-        predict.verdict,
-      ),
-    ),
-    note,
-    more,
-    columns({ result: [title, map.el], controls: [head.el, view.el, scale] }),
+        toolRow(resetButton(model, MOVED, predict.stop)),
+      ],
+    }),
+    fold,
   );
 
   // What has not changed is not written again: even the same text would be laid out once more.
@@ -242,9 +258,9 @@ function render({ model, el }) {
       (kind === "mean"
         ? " Its mean: what a head gives on average over the data, whatever it looks at."
         : "");
-    more.textContent =
+    orders.textContent =
       "Alone: what it saves when no other is on. On average: over all orders in which the heads can " +
-      `be switched on; these sum to what all save together, ${fixed(found[0] - found.at(-1), digits())}.`;
+      `be switched on, its Shapley value; these sum to what all save together, ${fixed(found[0] - found.at(-1), digits())}.`;
   });
   const drawLoss = once((on) => {
     const found = losses();
@@ -258,14 +274,14 @@ function render({ model, el }) {
     group.colSpan = off.length > 1 ? 3 : 1;
     for (const cells of [tops, ...rows.map((row) => row.cells)])
       for (const cell of cells.slice(1)) cell.hidden = off.length < 2;
-    more.hidden = off.length < 2;
+    orders.hidden = off.length < 2;
     const alone = ` One at a time: ${list(each.map(signed))}, in sum ${signed(sum(each))}.`;
     told.textContent = off.length
       ? `Without ${named(off)}: ${signed(all)}.${off.length > 1 ? alone : ""}`
       : "All heads are on. Switch some off.";
     rows.forEach((row, i) => {
       row.box.set(on[i]);
-      attr(row.el, { class: on[i] ? null : "d2lx-off" });
+      for (const one of [row.el, row.card]) attr(one, { class: on[i] ? null : "d2lx-off" });
     });
   });
   const drawThumbs = once((k) => {
@@ -311,7 +327,7 @@ function render({ model, el }) {
     drawThumbs([example]);
     drawMap([head, view, example, !on[head]]);
     const loss = fixed(losses()[place(on)], digits());
-    announce(el, `${told.textContent} Loss ${loss}. ${title.textContent}`);
+    announce(el, `${told.textContent} Now ${loss}. ${title.textContent}`);
   }
   return bind(model, MOVED, draw).stop;
 }

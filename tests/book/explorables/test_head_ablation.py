@@ -286,9 +286,9 @@ def test_the_idle_head_is_strong_as_weights_and_faint_as_contributions(visit):
     assert green("contributions", 3) > 230 > green("contributions", 2)
     sharp = page.get_by_role("img", name="weights of head 3: the largest is 1.00 on average")
     assert sharp.is_visible()
-    page.locator("canvas").nth(5).click()
+    page.locator("canvas").nth(6).click()
     frame(page)
-    assert page.locator(".d2lx-head").nth(1).inner_text() == "Head 3: contributions"
+    assert page.locator(".d2lx-head").nth(2).inner_text() == "Head 3: contributions"
     assert page.locator("canvas[data-shown]").count() == 1
     # The largest of all heads is 2.5.
     assert page.locator("rect[data-value]").nth(1).get_attribute("data-value") == "0.008"
@@ -310,6 +310,7 @@ def test_python_sees_the_switches(visit):
     page = visit()
     live(page, bench())
     page.get_by_role("checkbox", name="Head 2").press(" ")
+    page.get_by_text("More", exact=True).click()
     page.get_by_role("slider").press("End")
     frame(page)
     assert page.evaluate("sent.on") == [True, False, True, True]
@@ -343,7 +344,7 @@ def test_the_address_holds_the_switches_and_nothing_that_does_not_fit(visit):
         assert (
             other.locator(".d2lx-formula").inner_text() == "All heads are on. Switch some off."
         ), bad
-        assert other.locator(".d2lx-head").nth(1).inner_text() == "Head 1: weights", bad
+        assert other.locator(".d2lx-head").nth(2).inner_text() == "Head 1: weights", bad
         other.close()
 
 

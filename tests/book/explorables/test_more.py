@@ -12,14 +12,24 @@ pytestmark = pytest.mark.browser
 # What stands outside: at most so many things to press or to move, the points of a plot apart.
 CONTROLS = {
     "CueMixer": ["The query asks for something", "How strongly the query speaks", "Reset"],
+    "HeadAblation": ["Head 1", "Head 2", "Head 3", "Head 4", "Reset"],
     "NadarayaWatsonBench": ["Bandwidth h", "Reset"],
+    "PermuteAndEncode": [
+        "Add positions",
+        "Move the picked word left",
+        "Move the picked word right",
+        "Shuffle",
+        "Reset",
+    ],
     "SaturationLab": ["Temperature", "Reset"],
     "TurningClock": ["Positions", "Place of the query", "Reset"],
 }
 # A trait that is moved inside alone, and a value for it; one that is moved outside.
 INSIDE = {
     "CueMixer": ("salience=[0,0,4,0,0]", "strength=2"),
+    "HeadAblation": ("head=2", "on=[false,true,true,true]"),
     "NadarayaWatsonBench": ('kernel="boxcar"', "bandwidth=2"),
+    "PermuteAndEncode": ('view="waves"', "positions=true"),
     "SaturationLab": ("width=256", "temperature=2"),
     "TurningClock": ("ahead=2", "place=5"),
 }
@@ -84,6 +94,15 @@ def test_a_link_opens_what_it_is_about_and_nothing_else(visit, name):
     page.get_by_role("button", name="Reset").click()
     frame(page)
     assert fold.get_attribute("open") is None
+
+
+def test_a_tap_on_a_small_map_asks_for_the_large_one(visit):
+    page = visit(EXAMPLES["HeadAblation"]().to_html(), folded=True)
+    assert not page.get_by_role("application").is_visible()
+    page.get_by_role("img", name="weights of head 1").click()
+    frame(page)
+    assert page.get_by_role("application").is_visible()
+    assert page.get_by_text("Head 1: weights").is_visible()
 
 
 def test_the_plane_of_scores_stands_alone(visit):
