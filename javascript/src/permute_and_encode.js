@@ -1,4 +1,4 @@
-import { begin, bind, choice, oneOf, update, whole } from "./kit/index.js";
+import { begin, bind, choice, columns, h, more, oneOf, update, whole } from "./kit/index.js";
 import { orderView } from "./permute/order.js";
 import { FAR, wavesView } from "./permute/waves.js";
 
@@ -18,19 +18,23 @@ const share = {
 function render({ model, el }) {
   begin(el, "Permute and encode");
   const redraw = () => live?.redraw();
-  const views = [orderView(model, redraw), wavesView(model, redraw)];
+  const [order, waves] = [orderView(model, redraw), wavesView(model, redraw)];
+  const views = [order, waves];
   const view = choice({
     label: "View",
-    options: ["order: words change places", "waves: what a position adds"],
+    options: ["words change places", "waves of positions"],
     onchange: (k) => update(model, { view: VIEWS[k] }),
   });
-  el.append(view.el, ...views.map((one) => one.el));
+  const further = Object.values(order.further).map((parts) => h("div", {}, ...parts));
+  const fold = columns({ result: [], controls: [view.el, further[0]], more: [further[1]] });
+  el.append(...views.map((one) => one.el), more(model, ["view"], [fold]));
   const live = bind(model, Object.keys(share), () => {
     const now = VIEWS.indexOf(model.get("view"));
     view.set(now);
     views.forEach((one, k) => {
       one.el.hidden = k !== now;
     });
+    for (const one of further) one.hidden = now > 0;
     views[now].draw();
   });
   return live.stop;

@@ -6,7 +6,6 @@ import {
   clip,
   columns,
   fixed,
-  formulaLine,
   h,
   headLine,
   heatmap,
@@ -65,12 +64,11 @@ export function orderView(model, redraw) {
     ),
   );
   const positions = check({
-    label: "Add positions: x + p(place)",
+    label: "Add positions",
     onchange: (on) => update(model, { positions: on }),
   });
   const rows = outputRows(names, start.W_v.length, redraw);
   const verdict = headLine();
-  const formula = formulaLine();
   const matrix = heatmap({
     ...{ label: "Self-attention weights in this order", rows: names, columns: names },
     ...{ rowTitle: "word", columnTitle: "looks at" },
@@ -80,7 +78,7 @@ export function orderView(model, redraw) {
     label: "Your guess: ‖y′ − y‖",
     ...{ min: 0, max: 2, step: 0.01 },
     answer: () => compare(read()).changes[asked],
-    covered: [rows.el, verdict, formula],
+    covered: [rows.el, verdict],
     onchange: redraw,
   });
   for (const name of MOVED.slice(0, 2)) model.on(`change:${name}`, predict.refresh);
@@ -92,18 +90,22 @@ export function orderView(model, redraw) {
       toolRow(
         ...steps,
         button("Shuffle", () => update(model, { order: shuffled() })),
-        button("First order", () => update(model, { order: start.tokens.map((_, t) => t) })),
         resetButton(model, MOVED, () => predict.stop()),
       ),
-      predict.el,
     ],
-    more: [headLine("Who looks at whom"), matrix.el, formula],
   });
+  const first = button("First order", () =>
+    update(model, { order: start.tokens.map((_, t) => t) }),
+  );
+  const further = {
+    controls: [toolRow(first), predict.el],
+    more: [headLine("Who looks at whom"), matrix.el],
+  };
 
   function draw() {
     const state = read();
     const found = compare(state);
-    const { order, places, weights, first, now, changes } = found;
+    const { order, places, weights, changes } = found;
     const t = state.word;
     row.set(order, t, state.positions);
     positions.set(state.positions);
@@ -120,12 +122,7 @@ export function orderView(model, redraw) {
       told = `${how}: this is the first order. Move a word.`;
     verdict.textContent = told;
 
-    const mine = weights[places[t]];
-    const top = Math.max(...mine);
-    const vector = (/** @type {number[]} */ y) => `(${y.map((x) => fixed(x)).join(", ")})`;
-    const x = state.positions ? `${names[t]} + p(${places[t]})` : names[t];
-    formula.textContent = `x = ${x}: y′ = Σ α v = ${fixed(top)} v(${inOrder[mine.indexOf(top)]}) + … = ${vector(now[t])}; first, y = ${vector(first[t])}. ‖y′ − y‖ = ${fixed(changes[t], 6)}.`;
     announce(el, `${names[t]} at place ${places[t] + 1}. ${told}`);
   }
-  return { el, draw };
+  return { el, further, draw };
 }

@@ -104,7 +104,7 @@ export function wavesView(model, redraw) {
     const period = (2 * Math.PI) / speed;
     const label = fixed(period, period < 10 ? 1 : 0);
     const on = check({
-      label,
+      label: `${label} `,
       onchange(now) {
         const next = [...model.get("frequencies")];
         next[j] = now;
@@ -125,11 +125,7 @@ export function wavesView(model, redraw) {
   );
   const zero = s("path", { class: "d2lx-axis" });
   curve.svg.append(zero, fromHere, fromZero, spot);
-  const found = [
-    readout("p(i)·p(i+δ)", "here", 6),
-    readout("p(0)·p(δ)", "there", 6),
-    readout("turned hands − hands at i+δ", "apart", 6),
-  ];
+  const found = [readout("p(i)·p(i+δ)", "here", 6), readout("p(0)·p(δ)", "there", 6)];
   const formula = formulaLine();
   const el = columns({
     result: [
@@ -151,7 +147,7 @@ export function wavesView(model, redraw) {
     more: [
       formula,
       noteLine(
-        "Map: full ink 1, none −1. Hands: long at i, short at i+δ; below: places a turn takes. Curve: from i, and dashed on it from 0.",
+        "Map: full ink 1, none −1. Hands: long at i, short at i+δ; below: after how many places they are back. Curve: from i, and dashed on it from 0.",
       ),
     ],
   });
@@ -200,10 +196,8 @@ export function wavesView(model, redraw) {
       attr(text, { y: Y(limits[k]) + 4 }).replaceChildren(fixed(limits[k], 0)),
     );
     attr(spot, { cx: curve.X(by), cy: Y(mine[by]) });
-    const there = turned(p, by);
     found[0].set(mine[by]);
     found[1].set(first[by]);
-    found[2].set(Math.max(...there.map((x, k) => Math.abs(x - q[k]))));
     const parts = SPEEDS.filter((_, j) => on[j]).map((speed) => fixed(Math.cos(speed * by)));
     const sum = parts.join(" + ").replaceAll("+ −", "− ");
     formula.textContent = `p(${i})·p(${i + by}) = Σ cos(ωδ) = ${sum || "0"} = ${fixed(mine[by], 3)}: no i in it.`;
