@@ -445,3 +445,11 @@ def test_a_form_for_an_issue_asks_what_can_be_answered(path):
         assert part["attributes"]["label"]
         assert bool(part["attributes"].get("options")) == (part["type"] == "dropdown")
     assert any(part.get("validations", {}).get("required") for part in form["body"])
+
+
+def test_the_package_page_has_the_checks_of_every_chapter():
+    page = (ROOT / "reference/api.md").read_text(encoding="utf-8")
+    chapters = sorted((ROOT / "d2lattn/book/exercises").glob("chapter*.py"))
+    assert len(chapters) > 10
+    for path in chapters:
+        assert f".. automodule:: d2lattn.book.exercises.{path.stem}\n" in page
