@@ -1,6 +1,6 @@
 """Sphinx extension: what a chapter page is made of, in the book's own clothes.
 
-Directives (`dropdown`, `margin`, `div`, `button-ref`), the elements that they become, and one
+Directives (`dropdown`, `div`, `button-ref`), the elements that they become, and one
 transform that reads what notebooks say by convention: the line *About … minutes*, an italic
 *Figure 3.2. …* below a cell, a dropdown that begins with *Predict first:*.
 """
@@ -87,20 +87,11 @@ class Dropdown(Directive):
         return [element]
 
 
-class Margin(Directive):
-    """A note beside the text."""
-
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        """Read it."""
-        element = margin_note()
-        self.state.nested_parse(self.content, self.content_offset, element)
-        return [element]
-
-
 class Div(Directive):
-    """Give what is inside a class."""
+    """Give what is inside a class, or put it beside the text: `margin`.
+
+    JupyterLab has a directive `margin` too, and prints it over the next paragraph.
+    """
 
     optional_arguments = 1
     final_argument_whitespace = True
@@ -108,7 +99,8 @@ class Div(Directive):
 
     def run(self) -> list[nodes.Node]:
         """Read it."""
-        element = nodes.container(classes=directives.class_option("".join(self.arguments)))
+        classes = directives.class_option("".join(self.arguments))
+        element = margin_note() if classes == ["margin"] else nodes.container(classes=classes)
         self.state.nested_parse(self.content, self.content_offset, element)
         return [element]
 
@@ -472,7 +464,6 @@ def setup(app: Any) -> dict[str, bool]:
     for element, writers in WRITERS.items():
         app.add_node(element, override=True, html=writers)
     app.add_directive("dropdown", Dropdown)
-    app.add_directive("margin", Margin)
     app.add_directive("div", Div)
     app.add_directive("button-ref", WayOn)
     app.add_post_transform(Dress)
