@@ -61,7 +61,8 @@ unit: .venv/installed
 nbval: .venv/installed
 	$(PYTEST) --nbval --durations=3 $(NOTEBOOKS)
 
-# What takes many minutes and changes seldom: the shipped translators, judged and trained again.
+# What takes many minutes and changes seldom: the shipped translators, judged and trained again;
+# every walk and workshop run and played in JupyterLab.
 weekly: .venv/installed
 	$(PYTEST) -p no:nbval -m weekly --durations=5 tests
 

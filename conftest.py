@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 # Half of their time they wait, for JupyterLab or for frames: others should compute meanwhile.
-WAITING = ("test_jupyterlab.py", "test_explorable_speed.py")
+WAITING = ("test_jupyterlab.py", "test_jupyterlab_whole.py", "test_explorable_speed.py")
 
 
 def _turn(path: Path) -> int:

@@ -131,3 +131,29 @@ def visit(windows, folder, server) -> Iterator[Callable]:
     with windows.lent() as lend:
         yield open_page
     assert windows.troubles == []
+
+
+@pytest.fixture(scope="module")
+def profile(chromium):
+    """One browser profile, so that JupyterLab's scripts are loaded once."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def open_notebook(profile, lab):
+    """Open a notebook in a workspace without others. The network is cut, see ``chromium``."""
+    pages = []
+
+    def opened(name: str):
+        page = profile.new_page()
+        pages.append(page)
+        page.goto(f"{lab.address}/tree/{name}?reset")
+        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
+        return page
+
+    yield opened
+    for page in pages:
+        page.evaluate("jupyterapp.shell.currentWidget?.context.sessionContext.shutdown()")
+        page.close()

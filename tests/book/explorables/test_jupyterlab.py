@@ -1,24 +1,15 @@
 """Explorables in a real JupyterLab: before anything is run, then live."""
 
-import os
 import re
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
-from typing import NamedTuple
 
 import nbformat
 import pytest
 import run_notebooks
+from lab_pages import CHAPTERS, LIVE, REPOSITORY, run_all, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-REPOSITORY = Path(__file__).resolve().parents[3]
-CHAPTERS = REPOSITORY / "chapters"
 
 # chapter, title of its explorable, name of one of its sliders, a key that moves it
 PLAYED = [
@@ -26,9 +17,6 @@ PLAYED = [
     ("02-nadaraya-watson/walk", "Nadaraya-Watson bench", "Bandwidth h", "ArrowRight"),
     ("03-scoring-functions/walk", "Saturation lab", "Temperature", "ArrowRight"),
 ]
-
-# The live figure stands in its widget; the static one in the element of its words.
-LIVE = ".lm-Widget > .d2lx:not([data-d2lx])"
 
 CELLS = [
     "from d2lattn.book.explorables import NadarayaWatsonBench\n"
@@ -38,27 +26,9 @@ CELLS = [
 ]
 
 
-# `jupyter lab`, but its kernels need not import PyTorch anew.
-START = """
-import sys
-from jupyterlab.labapp import main
-if sys.platform == "linux":
-    from tests.forked_kernels import use_forked_kernels
-    use_forked_kernels()
-main()
-"""
-
-
-class Lab(NamedTuple):
-    """Where the server answers, and the folder of its settings."""
-
-    address: str
-    settings: Path
-
-
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """A server of our own on a free port of this machine, with copies of notebooks and drawings."""
+    """A server with copies of drawings and of notebooks, which end at their explorable."""
     folder = tmp_path_factory.mktemp("lab") / "chapters"
     shutil.copytree(REPOSITORY / "images", folder.parent / "images")
     folder.mkdir()
@@ -66,41 +36,8 @@ def lab(tmp_path_factory):
     _write_small_notebook(folder / "small.ipynb")
     for chapter, *_ in PLAYED:
         _write_until_its_explorable(CHAPTERS / f"{chapter}.ipynb", folder)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    home = tmp_path_factory.mktemp("home")
-    server = subprocess.Popen(
-        [
-            *(sys.executable, "-c", START, "--no-browser", "--allow-root"),
-            *(f"--ServerApp.port={port}", "--ServerApp.ip=127.0.0.1"),
-            *("--IdentityProvider.token=", "--ServerApp.password="),
-            *(f"--ServerApp.root_dir={folder}", "--ServerApp.port_retries=0"),
-            f"--LabApp.default_url={first_page()}",
-            "--LabApp.news_url=",
-            "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        ],
-        env={**os.environ, "JUPYTER_CONFIG_DIR": str(home), "JUPYTER_DATA_DIR": str(home / "data")},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    address = f"http://127.0.0.1:{port}/lab"
-    try:
-        _wait_for(address, server)
-        yield Lab(address, home)
-    finally:
-        server.terminate()
-        try:
-            server.wait(20)
-        except subprocess.TimeoutExpired:
-            server.kill()
-
-
-def first_page() -> str:
-    """What `make lab` opens."""
-    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
-    assert '"--LabApp.default_url=$(START)"' in makefile
-    return re.search(r"^START := (.*)$", makefile, re.MULTILINE)[1]
+    with serving(folder, tmp_path_factory.mktemp("home")) as lab:
+        yield lab
 
 
 def _write_small_notebook(path: Path) -> None:
@@ -117,43 +54,6 @@ def _write_until_its_explorable(chapter: Path, folder: Path) -> None:
     notebook.cells = notebook.cells[: shown[0] + 1]
     (folder / chapter.parent.name).mkdir()
     nbformat.write(notebook, folder / chapter.parent.name / chapter.name)
-
-
-def _wait_for(address: str, server: subprocess.Popen) -> None:
-    for _ in range(240):
-        try:
-            urllib.request.urlopen(address, timeout=2)
-            return
-        except OSError:
-            if server.poll() is not None:
-                pytest.fail(f"JupyterLab ended: {server.stderr.read().decode()[-2000:]}")
-            time.sleep(0.25)
-    pytest.fail("JupyterLab did not answer within a minute")
-
-
-@pytest.fixture(scope="module")
-def profile(chromium):
-    """One browser profile, so that JupyterLab's scripts are loaded once."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def open_notebook(profile, lab):
-    """Open a notebook in a workspace without others. The network is cut, see ``chromium``."""
-    pages = []
-
-    def opened(name: str):
-        page = profile.new_page()
-        pages.append(page)
-        page.goto(f"{lab.address}/tree/{name}?reset")
-        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
-        return page
-
-    yield opened
-    for page in pages:
-        page.close()
 
 
 @pytest.fixture
@@ -188,7 +88,7 @@ def test_saved_notebook_says_something_before_it_is_run(open_notebook):
 
 def test_slider_moved_by_keyboard_is_read_back(open_notebook):
     page = open_notebook("small.ipynb")
-    _run_all(page)
+    run_all(page)
     figure = page.locator(LIVE)
     slider = figure.get_by_role("slider", name="Bandwidth h")
     slider.wait_for(timeout=90_000)
@@ -215,7 +115,7 @@ def test_slider_moved_by_keyboard_is_read_back(open_notebook):
 
 def test_notebook_without_anywidget_plays_the_static_figure(open_notebook, without_anywidget):
     page = open_notebook("small.ipynb")
-    _run_all(page)
+    run_all(page)
     page.get_by_text("bandwidth 0.5", exact=True).wait_for(timeout=90_000)
     page.wait_for_timeout(3_000)  # a live figure would have taken its place by now
     figure = page.locator(".d2lx[data-d2lx]")
@@ -231,7 +131,7 @@ def test_notebook_without_anywidget_plays_the_static_figure(open_notebook, witho
 def test_chapter_runs_and_its_explorable_is_live(open_notebook, chapter, title, control, key):
     page = open_notebook(f"{chapter}.ipynb")
     assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
-    _run_all(page)
+    run_all(page)
     status = page.locator("#jp-main-statusbar")
     status.get_by_text("| Busy").wait_for(timeout=30_000)
     status.get_by_text("| Idle").wait_for(timeout=120_000)
@@ -252,10 +152,3 @@ def test_chapter_runs_and_its_explorable_is_live(open_notebook, chapter, title, 
     slider.press(key)
     assert slider.get_attribute("aria-valuetext") != before
     assert "Traceback" not in page.inner_text(".jp-Notebook")
-
-
-def _run_all(page) -> None:
-    # Before the kernel is there, running cells would only clear their outputs.
-    page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=90_000)
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_text("Run All Cells", exact=True).click()
