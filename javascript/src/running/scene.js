@@ -42,7 +42,7 @@ export function scene(values, onmove, onresize) {
     const bar = s("rect", { class: "d2lx-key" });
     const score = text({ ...middle, class: "d2lx-amount" });
     const one = text({ ...middle, class: "d2lx-amount", y: row(2) });
-    const shown = text({ ...middle, y: row(1), style: "fill: var(--d2lx-green)" }, written(value));
+    const shown = text({ ...middle, y: row(1), style: "fill:var(--d2lx-green)" }, written(value));
     const grip = s("path", { d: "M-9 0H9", stroke: "var(--d2lx-ink)", "stroke-width": 4 });
     const handle = draggable(axes, grip, {
       label: `Score of key ${i + 1}`,
