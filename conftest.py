@@ -1,7 +1,6 @@
 """How tests share the processors: `pytest --numprocesses=auto` starts several workers."""
 
 import gc
-import importlib
 import os
 import sys
 from collections import Counter
@@ -19,11 +18,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start kernels of notebooks as forks, where several workers run."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        # A new matplotlib looks for all fonts, and where that takes long says so to whoever asks
-        # first: it would stand in the output of notebooks.
-        importlib.import_module("matplotlib.font_manager")
-    elif sys.platform == "linux":
+    if "PYTEST_XDIST_WORKER" in os.environ and sys.platform == "linux":
         from tests.forked_kernels import use_forked_kernels
 
         use_forked_kernels()
