@@ -13,6 +13,7 @@ from d2lattn.book.exercises.checking import (
     agrees,
     call,
     check,
+    letters_of,
     number,
     same,
     tensor_like,
@@ -289,12 +290,8 @@ BOXES: dict[str, Layer] = {
 @check("6.8")
 def check_boxes(letters: Iterable[str]) -> str:
     """Which of the boxes see order."""
-    try:
-        found = {str(letter).strip().upper() for letter in letters}
-    except TypeError:
-        found = set()
-    if not found or not found <= set(BOXES):
-        raise Differs('Answer with a set of letters from A to D, such as {"A", "D"}.')
+    hint = 'Answer with a set of letters from A to D, such as {"A", "D"}.'
+    found = letters_of(letters, BOXES, hint)
     if found & {"A", "D"}:
         named = " and ".join(sorted(found & {"A", "D"}))
         raise Differs(

@@ -12,6 +12,7 @@ from d2lattn.book.exercises.checking import (
     agrees,
     call,
     check,
+    letters_of,
     number,
     recognise,
     same,
@@ -169,12 +170,8 @@ BOXES: dict[str, Score] = {
 @check("8.4")
 def check_boxes(letters: Iterable[str]) -> str:
     """Which of the boxes hear only the distance of two places."""
-    try:
-        found = {str(letter).strip().upper() for letter in letters}
-    except TypeError:
-        found = set()
-    if not found or not found <= set(BOXES):
-        raise Differs('Answer with a set of letters from A to D, such as {"A", "B"}.')
+    hint = 'Answer with a set of letters from A to D, such as {"A", "B"}.'
+    found = letters_of(letters, BOXES, hint)
     if found == {"B", "C"}:
         raise Differs("These are the two that hear more than the distance: it is the others.")
     if "B" in found:

@@ -12,6 +12,7 @@ from d2lattn.book.exercises.checking import (
     agrees,
     call,
     check,
+    letters_of,
     number,
     recognise,
     same,
@@ -200,12 +201,8 @@ BOXES: dict[str, Box] = {
 @check("9.4")
 def check_boxes(letters: Iterable[str]) -> str:
     """Which of the boxes no scores can break."""
-    try:
-        found = {str(letter).strip().upper() for letter in letters}
-    except TypeError:
-        found = set()
-    if not found or not found <= set(BOXES):
-        raise Differs('Answer with a set of letters from A to D, such as {"A", "B"}.')
+    hint = 'Answer with a set of letters from A to D, such as {"A", "B"}.'
+    found = letters_of(letters, BOXES, hint)
     if found == {"A", "C"}:
         raise Differs("These are the two that break: it is the others.")
     if "A" in found:

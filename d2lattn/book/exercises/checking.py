@@ -167,6 +167,17 @@ def several(answer: Any, count: int, hint: str) -> list[Any]:
     return list(parts)
 
 
+def letters_of(answer: Any, choices: Iterable[str], hint: str) -> set[str]:
+    """Read which of the choices were taken, large or small letters, or raise the hint."""
+    try:
+        found = {str(letter).strip().upper() for letter in answer}
+    except TypeError:
+        found = set()
+    if not found or not found <= set(choices):
+        raise Differs(hint)
+    return found
+
+
 def tensor_like(answer: Any, wanted: torch.Tensor, what: str = "the result") -> torch.Tensor:
     """Read a tensor of the wanted shape, or say which shape it has."""
     try:
