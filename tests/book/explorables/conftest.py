@@ -63,7 +63,7 @@ class Windows:
         yield lend
         for free, page in out:
             if not page.is_closed():
-                page.emulate_media(media="null", forced_colors="null")
+                page.emulate_media(media="null", forced_colors="null", reduced_motion="reduce")
                 page.mouse.move(0, 0)
                 free.append(page)
 

@@ -91,6 +91,7 @@ def test_a_key_press_is_announced_once_and_a_page_that_opens_is_silent(visit):
             page.clock.run_for(700)
             said = page.evaluate("spoken")
             assert len(said) == 1, (stop.get_attribute("aria-label"), said)
+    page.close()  # no other test gets this clock
 
 
 def test_a_figure_that_hides_its_answer_tells_it_to_nobody(visit):

@@ -291,5 +291,4 @@ def test_the_strip_shrinks_in_sight_of_those_who_like_motion(visit, motion):
     page.get_by_role("button", name="Next tile").click()
     frame(page)
     running = page.evaluate("document.getAnimations().length")
-    page.emulate_media(reduced_motion="reduce")
     assert (running > 0) == (motion == "no-preference")
