@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
@@ -17,7 +18,14 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start kernels of notebooks as forks, where several workers run."""
+    """Give matplotlib a list of fonts of its own; start notebooks as forks beside other workers.
+
+    A list that another installation left in the home folder has warnings written under plots.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        fonts = tempfile.TemporaryDirectory(prefix="fonts-", ignore_cleanup_errors=True)
+        os.environ["MPLCONFIGDIR"] = fonts.name
+        config.add_cleanup(fonts.cleanup)
     if "PYTEST_XDIST_WORKER" in os.environ and sys.platform == "linux":
         from tests.forked_kernels import use_forked_kernels
 
