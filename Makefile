@@ -62,8 +62,8 @@ nbval: .venv/installed
 	$(PYTEST) --nbval --durations=3 $(NOTEBOOKS)
 
 # What takes many minutes and changes seldom: the shipped translators, judged and trained again;
-# every walk and workshop run and played in JupyterLab.
-weekly: .venv/installed
+# every walk and workshop run and played in JupyterLab; each figure's speed, and axe in its page.
+weekly: book
 	$(PYTEST) -p no:nbval -m weekly --durations=5 tests
 
 # Other arithmetic, Pythons, PyTorchs and surroundings, one after the other: hours.

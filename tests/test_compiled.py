@@ -40,7 +40,8 @@ def models():
         ("block", "aot_eager", True),
         ("decoder", "aot_eager", False),
         ("both", "aot_eager", True),
-        ("layer", "inductor", True),  # C++ for a second one would take ten seconds more
+        # C++ for a second one would take ten seconds more.
+        pytest.param("layer", "inductor", True, marks=pytest.mark.weekly),
     ],
 )
 def test_decoders_compile_with_gradients(which, backend, fullgraph):
@@ -62,7 +63,7 @@ def test_decoders_compile_with_gradients(which, backend, fullgraph):
     assert all(block.past[0].grad_fn is not None for block in blocks)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_what_the_compiler_stored_serves_again(tmp_path, monkeypatch):
     """Its cache on disk spoils views that a graph gives, such as keys of heads."""
     if not any(map(shutil.which, ("c++", "g++", "clang++"))):

@@ -342,7 +342,7 @@ def test_the_listing_of_section_10_1_runs():
     assert len(plt.get_fignums()) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_import_costs_little_more_than_torch():
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks" / "import_time.py", "3"],

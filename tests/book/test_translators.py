@@ -23,7 +23,6 @@ SENTENCE = "his old dogs and the happy cow often saw her here ."
 WRITTEN = "ses vieux chiens et la vache heureuse l' ont souvent vue ici ."
 
 each = pytest.mark.parametrize("name", RECIPES)
-JUDGED = "one-vector", "bidirectional"
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +97,7 @@ def test_words_are_numbered_as_in_training(name, corpus):
         assert target_vocab.unk not in target_vocab.encode(pair.target)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_vocabularies_are_those_of_the_training_pairs():
     train = load_corpus(num_train=script.NUM_PAIRS).train
     for name in RECIPES:
@@ -372,14 +371,9 @@ def test_the_first_sentences_are_translated_as_the_card_says(name, corpus):
     assert script.right(translator, corpus.test[: script.FIRST]) == (translator.card[script.RIGHT])
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        # One of either kind; of all, how many of the first sentences are right is counted above.
-        pytest.param(name, marks=pytest.mark.slow if name in JUDGED else pytest.mark.weekly)
-        for name in RECIPES
-    ],
-)
+# How many of the first sentences are right is counted each time, above.
+@pytest.mark.weekly
+@each
 def test_all_scores_are_those_of_the_card(name, corpus):
     translator = load_translator(name)
     assert script.judge(translator, corpus) == translator.card["scores"]

@@ -84,7 +84,7 @@ def test_on_colab_it_fetches_and_installs_once(elsewhere, on_colab, monkeypatch)
     assert elsewhere == [folder]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_its_commands_install_from_a_checkout(on_colab, monkeypatch, tmp_path):
     """With the checkout in place of GitHub, without dependencies, beside what is installed."""
     url = next(line for line in colab.source().splitlines() if "url = " in line)

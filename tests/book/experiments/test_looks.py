@@ -40,7 +40,7 @@ def test_some_are_what_the_translators_that_come_with_the_book_give():
             assert torch.equal(look.right, right)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_all_are():
     with np.load(FILE) as stored:
         found = dict(store_looks.arrays())

@@ -44,8 +44,16 @@ def values(page) -> list:
     )
 
 
-def test_a_swipe_that_scrolls_moves_no_slider(visit, example):
-    page = visit(FAR, example().to_html(), FAR, **PHONE)
+# All take their sliders from the kit: one each time, the others once a week.
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one, marks=[] if one == "WritersMemory" else pytest.mark.weekly)
+        for one in EXAMPLES
+    ],
+)
+def test_a_swipe_that_scrolls_moves_no_slider(visit, name):
+    page = visit(FAR, EXAMPLES[name]().to_html(), FAR, **PHONE)
     sliders = page.locator("input[type=range]:visible")
     before = values(page)
     for slider in sliders.all():
