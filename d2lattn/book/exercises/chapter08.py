@@ -16,6 +16,7 @@ from d2lattn.book.exercises.checking import (
     number,
     recognise,
     same,
+    several,
     tensor_like,
 )
 
@@ -187,3 +188,120 @@ def check_boxes(letters: Iterable[str]) -> str:
             "not with 0."
         )
     return "A turns and takes the distance off, D turns; B adds, and C stops counting at 30."
+
+
+@check("8.5")
+def check_repeats(two: float, three: float, radian: float) -> str:
+    """Hands of 60 and 40 degrees a place, then of 45 as well: when all are back; and 1 radian."""
+    cases: tuple[tuple[str, float, int, dict[float, str], str], ...] = (
+        ("two hands", two, 18, {54: "the product", 15: "the sum"}, "6 and 9"),
+        ("three hands", three, 72, {432: "the product", 23: "the sum"}, "6, 9 and 8"),
+    )
+    for what, answer, wanted, mistakes, turns in cases:
+        said = number(answer, f"the answer for {what}")
+        if said in mistakes:
+            raise Differs(
+                f"That is {mistakes[said]} of {turns}. Which is the first number of places that "
+                "all of them divide?"
+            )
+        if said % wanted == 0 and said != wanted:
+            raise Differs(f"With {what} all are back at {said:g}, but that is no first return.")
+        if said != wanted:
+            raise Differs(
+                f"With {what} not all are back after {said:g} places: one turn takes {turns} "
+                "places, so it is a multiple of each."
+            )
+    said = number(radian, "the answer for the hand of 1 radian")
+    if said != round(said) or not 1 <= said <= 50:
+        raise Differs(f"Places are whole, and here from 1 to 50; {said:g} is not among them.")
+    if said == 22:
+        raise Differs("After 22 places it has turned three times and a half, and points away.")
+    off = abs(math.remainder(said, 2 * math.pi))
+    if said != 44:
+        raise Differs(
+            f"After {said:g} places it is off by {off:.2f} radians; there is one place at which it "
+            "is off by less. After how many turns do whole places come near?"
+        )
+    return "18, 72, and 44: a fast hand soon says the same again, and a slower one tells when."
+
+
+@check("8.6")
+def check_order(order: Callable[[int], Iterable[int]]) -> str:
+    """The rows of a matrix, for code that pairs entry m with m + d / 2 in place of neighbours."""
+    for d in (8, 6, 2):
+        wanted = [*range(0, d, 2), *range(1, d, 2)]
+        case = f"for d = {d}"
+        hint = f"{case}, give a list of {d} row numbers."
+        found = [
+            number(row, f"{case}, a row number")
+            for row in several(call(order, d, case=case), d, hint)
+        ]
+        if sorted(found) == list(range(1, d + 1)):
+            raise Differs("Rows are counted from 0.")
+        if sorted(found) != list(range(d)):
+            raise Differs(f"{case}, each row from 0 to {d - 1} is needed once.")
+        pairs = list(zip(found[: d // 2], found[d // 2 :], strict=True))
+        neighbours = list(zip(wanted[: d // 2], wanted[d // 2 :], strict=True))
+        if d > 2 and found == [wanted.index(row) for row in range(d)]:
+            raise Differs("That is the way back: it makes neighbours of what was half apart.")
+        if [pair[::-1] for pair in pairs] == neighbours:
+            raise Differs("The pairs are right, but x and y have changed places in each.")
+        if found != wanted and {frozenset(pair) for pair in pairs} == set(
+            map(frozenset, neighbours)
+        ):
+            raise Differs("Neighbours stay together now, but a pair has got another one's speed.")
+        if found != wanted:
+            there, x, y = next((m, *pair) for m, pair in enumerate(pairs) if pair != neighbours[m])
+            raise Differs(
+                f"{case}, entries {there} and {there + d // 2} are a pair there, and yours come "
+                f"from rows {x:g} and {y:g}. They should be those that `rotate` turns as pair "
+                f"{there}."
+            )
+    return "even rows first, then the odd: the same hands at the same speeds."
+
+
+def _sloped(Q: Tensor, K: Tensor, by: float) -> Tensor:
+    """Weights of a decoder whose scores gain `by` times the place of the key."""
+    T = len(Q)
+    scores = Q @ K.T / math.sqrt(Q.shape[1]) + by * torch.arange(T)  # (T, D) x (D, T) -> (T, T)
+    later = torch.ones(T, T).triu(1) > 0
+    return scores.masked_fill(later, -torch.inf).softmax(dim=-1)
+
+
+@check("8.7")
+def check_extend(extend: Callable[[Tensor, Tensor, float], Iterable[Tensor]]) -> str:
+    """ALiBi's slope in a decoder, as one more coordinate of its queries and keys."""
+    for T, width, slope in ((6, 3, 0.25), (9, 8, 0.5), (1, 4, 0.25)):
+        generator = torch.Generator().manual_seed(87)
+        Q, K = torch.randn(2, T, width, generator=generator)
+        case = f"with {T} words of width {width}"
+        pair = call(extend, Q, K, slope, case=case)
+        wider = [
+            tensor_like(part, torch.zeros(T, width + 1), f"{case}, {what}")
+            for part, what in zip(
+                several(pair, 2, f"{case}, give back two: the queries, and the keys."),
+                ("the queries", "the keys"),
+                strict=True,
+            )
+        ]
+        extra = wider[0] @ wider[1].T / math.sqrt(width) - Q @ K.T / math.sqrt(width)
+        later = torch.ones(T, T).triu(1) > 0
+        scores = (Q @ K.T / math.sqrt(width) + extra).masked_fill(later, -torch.inf)
+        found, wanted = scores.softmax(dim=-1), _sloped(Q, K, slope)
+        root = math.sqrt(width)
+        for by, hint in (
+            (0, "No weight has changed: what is the same for all keys drops out of the softmax."),
+            (-slope, "It is the far words that gain now. The nearest should lose least."),
+            (slope / root, "The slope arrives divided by √d: scores are, and it with them."),
+            (-slope / root, "Two things are wrong: the sign, and the slope comes divided by √d."),
+            (slope * math.sqrt(1 + 1 / width), "The scores are divided by the √d of before."),
+        ):
+            if T > 1 and agrees(found, _sloped(Q, K, by)):
+                raise Differs(hint)
+        same(
+            found,
+            wanted,
+            "Let the query's new coordinate be the same at each place, and only the key's tell.",
+            f"{case}, a weight",
+        )
+    return "one coordinate, and only keys say a place: −m i is the same for all that i may ask."

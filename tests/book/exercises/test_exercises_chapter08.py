@@ -32,11 +32,33 @@ def half(h, H):
     return math.log(2) * 2 ** (8 * h / H)
 
 
+def order(d):
+    return [*range(0, d, 2), *range(1, d, 2)]
+
+
+def way_back(d):
+    return [place for m in range(d // 2) for place in (m, m + d // 2)]
+
+
+def extend(by=None, of_query=lambda Q: torch.ones(len(Q), 1)):
+    """Right, or with the slope times another number in place of √d."""
+
+    def wider(Q, K, slope):
+        factor = Q.shape[1] ** 0.5 if by is None else by
+        places = factor * slope * torch.arange(len(K)).unsqueeze(1)
+        return torch.cat((Q, of_query(Q)), dim=1), torch.cat((K, places), dim=1)
+
+    return wider
+
+
 CHECKS = {
     chapter08.check_by_hand: ((-3, -1), (-3, 2), 7, -7),
     chapter08.check_step: (step(),),
     chapter08.check_half: (half,),
     chapter08.check_boxes: ({"A", "D"},),
+    chapter08.check_repeats: (18, 72, 44),
+    chapter08.check_order: (order,),
+    chapter08.check_extend: (extend(),),
 }
 
 
@@ -157,6 +179,108 @@ def test_the_boxes_are_as_said(name):
         assert most[10, 100] > 0.01
     if name == "C":  # it fools whoever moves little
         assert abs(box(q, 3 + 9, k, 5 + 9) - box(q, 3, k, 5)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("place", "answer", "hint"),
+    [
+        (0, 54, "the product of 6 and 9"),
+        (0, 15, "the sum of 6 and 9"),
+        (0, 36, "no first return"),
+        (0, 9, "not all are back"),
+        (0, 3, "one turn takes 6 and 9"),
+        (0, 0, "no first return"),
+        (1, 432, "the product of 6, 9 and 8"),
+        (1, 24, "multiple of each"),
+        (1, 18, "multiple of each"),
+        (1, 144, "no first return"),
+        (2, 6, "off by 0.28 radians"),
+        (2, 22, "points away"),
+        (2, 25, "off by 0.13 radians"),
+        (2, 2 * math.pi, "Places are whole"),
+        (2, 88, "from 1 to 50"),
+    ],
+)
+def test_repeats_names_the_mistake(place, answer, hint):
+    answers = list(CHECKS[chapter08.check_repeats])
+    answers[place] = answer
+    assert_hint(chapter08.check_repeats(*answers), hint)
+
+
+def test_repeats_are_what_the_clock_shows():
+    two, three, radian = CHECKS[chapter08.check_repeats]
+    places = torch.arange(1, 101)
+    back = {degrees: places * degrees % 360 == 0 for degrees in (60, 40, 45)}
+    assert places[back[60] & back[40]][0] == two
+    assert places[back[60] & back[40] & back[45]][0] == three
+    assert places[places[:50].cos().argmax()] == radian
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (way_back, "the way back"),
+        (lambda d: list(range(d)), "come from rows 0 and 4"),
+        (lambda d: order(d)[d // 2 :] + order(d)[: d // 2], "x and y have changed places"),
+        (lambda d: [*range(0, d, 2)][::-1] + [*range(1, d, 2)][::-1], "another one's speed"),
+        (lambda d: [row + 1 for row in order(d)], "counted from 0"),
+        (lambda d: [0] * d, "each row from 0 to 7"),
+        (lambda d: order(d)[: d // 2], "a list of 8 row numbers"),
+        (lambda d: order(8), "For d = 6, give a list of 6"),
+        (lambda d: order(d) if d > 6 else way_back(d), "the way back"),
+    ],
+)
+def test_order_names_the_mistake(answer, hint):
+    assert_hint(chapter08.check_order(answer), hint)
+
+
+@pytest.mark.parametrize("d", [2, 6, 8])
+def test_rows_in_order_turn_alike_in_the_other_code(d):
+    X = torch.randn(9, d, generator=torch.Generator().manual_seed(86))
+    omega = 100 ** (-torch.arange(0, d, 2) / d)
+    angles = torch.arange(9).unsqueeze(1) * omega  # (T, D / 2)
+    x, y = X[:, order(d)].chunk(2, dim=-1)
+    turned = (x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos())
+    torch.testing.assert_close(torch.cat(turned, dim=-1), rotate(X, omega)[:, order(d)])
+    assert [order(d)[row] for row in way_back(d)] == list(range(d))
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (lambda Q, K, m: extend()(Q, K, -m), "the far words that gain"),
+        (extend(by=1), "divided by √d: scores are"),
+        (extend(by=-1), "Two things are wrong"),
+        (lambda Q, K, m: extend()(Q, K, m * (1 + 1 / Q.shape[1]) ** 0.5), "the √d of before"),
+        (extend(by=0), "No weight has changed"),
+        (extend(of_query=lambda Q: torch.arange(len(Q)).unsqueeze(1)), "only the key's tell"),
+        (lambda Q, K, m: (Q, K), "has shape (6, 3); (6, 4) is needed"),
+        (lambda Q, K, m: extend()(Q, K, m)[0], "two: the queries, and the keys"),
+        (lambda Q, K, m: extend()(Q, K, 0.25), "With 9 words of width 8"),
+    ],
+)
+def test_extend_names_the_mistake(answer, hint):
+    assert_hint(chapter08.check_extend(answer), hint)
+
+
+@pytest.mark.parametrize("moved", [0.0, -5.0])
+def test_extended_words_have_the_weights_of_the_package(moved):
+    """Any place may be called the first: the same for all keys drops out."""
+    Q, K = torch.randn(2, 7, 8, generator=torch.Generator().manual_seed(87))
+    wide_q, wide_k = extend()(Q, K, 2.0**-2)
+    wide_k[:, -1] += moved
+    assert chapter08.check_extend(lambda *given: _moved(extend()(*given), moved))
+    later = torch.ones(7, 7).triu(1) > 0
+    bias = d2l.LinearBiases(4).bias(7, 7)[0]
+    scores = [wide_q @ wide_k.T / 8**0.5, Q @ K.T / 8**0.5 + bias]
+    one, other = (s.masked_fill(later, -torch.inf).softmax(dim=-1) for s in scores)
+    torch.testing.assert_close(one, other)
+
+
+def _moved(pair, on):
+    wide_q, wide_k = pair
+    wide_k[:, -1] += on
+    return wide_q, wide_k
 
 
 def assert_hint(verdict, hint):
