@@ -1,4 +1,4 @@
-"""Sphinx extension: a page's address for others: canonical, on cards, in a sitemap; moved; missing.
+"""Sphinx extension: a page's address: in links, canonical, on cards, in a sitemap; moved; missing.
 
 Pages (the host) has no table of redirects, so an address that a page once had keeps a page, which
 leads on. `moved_pages` in `_config.yml` is that table.
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from docutils import nodes
 from sphinx.errors import ExtensionError
 
 
@@ -25,6 +26,21 @@ def add_address(app: Any, docname: str, template: str, context: dict, doctree: A
     context.setdefault("address", home(app) + page)
     context["book_address"] = home(app)
     context["base"] = "/" + home(app).split("/", 3)[3]
+
+
+def name_places(app: Any, document: nodes.document) -> None:
+    """Let a link of Markdown name a label of another page: `[heads](../x/walk.ipynb#sec-heads)`.
+
+    MyST looks there for headings alone; `{ref}` finds labels, and leads nowhere in JupyterLab.
+    """
+    here = app.env.docname
+    places = app.env.metadata[here].setdefault("myst_slugs", {})
+    for label, (docname, place) in app.env.get_domain("std").anonlabels.items():
+        if docname == here:
+            places[label] = (0, place, label)
+    for label, (docname, _) in app.env.get_domain("math").equations.items():
+        if docname == here:
+            places[label] = (0, f"equation-{label}", label)
 
 
 def more_pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -58,6 +74,7 @@ def write_map(app: Any, exception: Exception | None) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Register it."""
     app.add_config_value("moved_pages", {}, "html")
+    app.connect("doctree-read", name_places)
     app.connect("html-page-context", add_address)
     app.connect("html-collect-pages", more_pages)
     app.connect("build-finished", write_map)
