@@ -8,7 +8,7 @@ BIN := .venv/bin
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 TORCH_RELEASE ?= $(shell sed -n 's/^\(torch[<>=][^ ]*\).*/\1/p' requirements.txt)
 # What JupyterLab shows first: the questions, as links
-START := /lab/tree/start.ipynb
+START := /lab/tree/chapters/start.ipynb
 NOTEBOOKS := $(wildcard chapters/*/*.ipynb) chapters/which-would-you-sign.ipynb
 BUILD := $(BIN)/jupyter-book build . --warningiserror --nitpick --keep-going
 
@@ -84,7 +84,7 @@ browser: book
 	$(PYTEST) tests/pages
 
 lab: .venv/installed
-	$(BIN)/jupyter lab --notebook-dir=chapters "--LabApp.default_url=$(START)"
+	$(BIN)/jupyter lab "--LabApp.default_url=$(START)"
 
 notebooks: .venv/installed
 	$(BIN)/python scripts/run_notebooks.py

@@ -24,6 +24,25 @@ def app(url: str = "https://github.com/owner/name", moved: dict | None = None, o
     )
 
 
+def test_a_link_may_name_a_label_of_another_page():
+    labels = {"sec-heads": ("chapters/new", "sec-heads"), "sec-old": ("chapters/old", "sec-old")}
+    equations = {"eq-one": ("chapters/new", 1), "eq-other": ("chapters/old", 1)}
+    domains = {
+        "std": SimpleNamespace(anonlabels=labels),
+        "math": SimpleNamespace(equations=equations),
+    }
+    env = SimpleNamespace(
+        docname="chapters/new",
+        metadata={"chapters/new": {"myst_slugs": {"a-heading": (3, "id1", "A heading")}}},
+        get_domain=domains.get,
+    )
+    addresses.name_places(SimpleNamespace(env=env), None)
+    found = {
+        label: place for label, (_, place, _) in env.metadata["chapters/new"]["myst_slugs"].items()
+    }
+    assert found == {"a-heading": "id1", "sec-heads": "sec-heads", "eq-one": "equation-eq-one"}
+
+
 @pytest.mark.parametrize(
     ("repository", "home"),
     [

@@ -9,7 +9,7 @@ import honest_time
 import nbformat
 import pytest
 import run_notebooks
-from run_notebooks import NOTEBOOKS
+from run_notebooks import CHAPTERS, NOTEBOOKS
 
 from d2lattn.book.figures import SVG
 
@@ -63,6 +63,35 @@ def test_few_outputs_are_ignored_and_a_claim_follows_each(path):
         assert "nbval-skip" not in cells[i].metadata.tags
         following = cells[i + 1 : i + 3]
         assert any("assert " in cell.source for cell in following), cells[i].source
+
+
+def places_in(path: Path) -> set[str]:
+    """All labels of a page, those of equations included."""
+    text = path.read_text("utf8")
+    if path.suffix == ".ipynb":
+        cells = nbformat.reads(text, as_version=4).cells
+        text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    return set(re.findall(r"^(?:\$\$ )?\(([\w-]+)\)=?$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*NOTEBOOKS, CHAPTERS / "start.ipynb"],
+    ids=lambda path: f"{path.parent.name}/{path.stem}",
+)
+def test_every_link_leads_somewhere_in_jupyterlab_too(path):
+    cells = [cell for cell in read(path).cells if cell.cell_type == "markdown"]
+    text = "\n".join(cell.source for cell in cells)
+    # JupyterLab knows the notebook that is open, and no other page
+    assert not re.findall(r"\{(?:doc|ref|numref|any)\}`[^`]*`", text)
+    assert set(re.findall(r"\{eq\}`([^`]*)`", text)) <= places_in(path)
+    for target in re.findall(r"(?<!\\)\]\(([^()\s]+)\)", text):
+        if target.startswith("https://"):
+            continue
+        name, _, label = target.partition("#")
+        there = path.parent / name if name else path
+        assert there.is_file(), target
+        assert not label or label in places_in(there), target
 
 
 @each()

@@ -143,13 +143,13 @@ def profile(chromium):
 
 @pytest.fixture
 def open_notebook(profile, lab):
-    """Open a notebook in a workspace without others. The network is cut, see ``chromium``."""
+    """Open a chapter's notebook in an empty workspace. The network is cut, see ``chromium``."""
     pages = []
 
     def opened(name: str):
         page = profile.new_page()
         pages.append(page)
-        page.goto(f"{lab.address}/tree/{name}?reset")
+        page.goto(f"{lab.address}/tree/chapters/{name}?reset")
         page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
         return page
 

@@ -41,7 +41,7 @@ class Lab(NamedTuple):
 
 @contextmanager
 def serving(folder: Path, home: Path) -> Iterator[Lab]:
-    """Serve a folder of notebooks on a free port of this machine; home holds the settings."""
+    """Serve a folder with `chapters` on a free port of this machine; home holds the settings."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -14,6 +14,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 # The others are played once a week (test_jupyterlab_whole.py).
 PLAYED = CHAPTERS / "01-attention-cues/walk.ipynb"
 
+LINKED = ("03-scoring-functions/deeper-masks.ipynb", "03-scoring-functions/walk.ipynb")
+
 CELLS = [
     "from d2lattn.book.explorables import NadarayaWatsonBench\n"
     "bench = NadarayaWatsonBench([0, 1, 2, 3], [0, 2, 1, 3], query=1, bandwidth=0.5)\n"
@@ -31,7 +33,10 @@ def lab(tmp_path_factory):
     shutil.copy(CHAPTERS / "start.ipynb", folder)
     _write_small_notebook(folder / "small.ipynb")
     _write_until_its_explorable(PLAYED, folder)
-    with serving(folder, tmp_path_factory.mktemp("home")) as lab:
+    for name in LINKED:
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(CHAPTERS / name, folder / name)
+    with serving(folder.parent, tmp_path_factory.mktemp("home")) as lab:
         yield lab
 
 
@@ -68,6 +73,17 @@ def test_the_questions_come_first_and_lead_to_their_walks(profile, lab):
     question.click(timeout=90_000)
     page.get_by_role("heading", name="1. Attention cues").wait_for(timeout=90_000)
     page.close()
+
+
+def test_a_link_of_a_page_opens_the_other_notebook(open_notebook):
+    page = open_notebook(LINKED[0])
+    page.get_by_role("link", name="the walk’s section on padding").click(timeout=90_000)
+    page.wait_for_function(
+        "(name) => jupyterapp.shell.currentWidget.context?.path.endsWith(name)",
+        arg=LINKED[1],
+        timeout=90_000,
+    )
+    page.get_by_role("heading", name="Why divide by").wait_for(timeout=90_000)
 
 
 def test_saved_notebook_says_something_before_it_is_run(open_notebook):

@@ -37,7 +37,7 @@ def lab(tmp_path_factory):
             if cell.cell_type == "code":
                 cell.execution_count = None
         nbformat.write(notebook, folder / f"{name}.ipynb")
-    with serving(folder, tmp_path_factory.mktemp("home")) as lab:
+    with serving(folder.parent, tmp_path_factory.mktemp("home")) as lab:
         yield lab
 
 
