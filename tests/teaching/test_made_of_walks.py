@@ -95,7 +95,7 @@ def test_the_same_figures_make_the_same_zip(tmp_path):
 def test_a_session_has_about_eight_slides(plan, i):
     names = make_slides.read_plans()[plan][i]["walks"]
     slides = make_slides.session([walk_parts.read_walk(name) for name in names])
-    assert 7 <= len(slides) <= 10
+    assert (6 if plan == "more" else 7) <= len(slides) <= 10  # walk 8 has two figures
     assert len([one for one in slides if 'class="opens"' in one]) == len(names)
     assert any('class="asks"' in one for one in slides)
     assert any('class="shows"' in one for one in slides)

@@ -133,8 +133,9 @@ def test_the_page_shows_each_quiz():
 # --- plans ---------------------------------------------------------------------------------------
 
 
-def test_there_are_two_plans_and_the_page_shows_each_session():
-    assert {plan: len(sessions) for plan, sessions in PLANS.items()} == {"seven": 7, "three": 3}
+def test_there_are_three_plans_and_the_page_shows_each_session():
+    lengths = {plan: len(sessions) for plan, sessions in PLANS.items()}
+    assert lengths == {"seven": 7, "more": 5, "three": 3}
     page = (ROOT / "reference" / "teach.md").read_text("utf8")
     assert re.findall(r"```\{sessions\} (\w+)", page) == list(PLANS)
     assert re.findall(r"```\{session\} (\w+) (\d)", page) == [
@@ -153,6 +154,26 @@ def test_seven_sessions_visit_each_walk_up_to_7b_once():
     visited = [walk for session in PLANS["seven"] for walk in session["walks"]]
     walks = [path.parent.name for path in sorted(ROOT.glob("chapters/0[1-7]*/walk.ipynb"))]
     assert visited == [walk for walk in walks if not walk.startswith("07c")]
+
+
+def test_five_sessions_more_visit_all_other_walks_and_7b_again():
+    visited = [walk for session in PLANS["more"] for walk in session["walks"]]
+    walks = [path.parent.name for path in sorted(ROOT.glob("chapters/[0-9]*/walk.ipynb"))]
+    assert visited == walks[walks.index("07b-transformer-at-work") :]
+
+
+NAMED = re.compile(r"\b[Ff]igures? \d+[bc]?\.\d+(?: and \d+[bc]?\.\d+)?")
+
+
+@pytest.mark.parametrize(("plan", "i"), SESSIONS)
+def test_a_figure_that_a_session_names_is_in_its_walks(plan, i):
+    session = PLANS[plan][i]
+    there = "".join(
+        (ROOT / "chapters" / walk / "walk.ipynb").read_text("utf8") for walk in session["walks"]
+    )
+    for _, what in session["in_class"] + [(0, session["leave_out"])]:
+        for name in re.findall(r"\d+[bc]?\.\d+", " ".join(m[0] for m in NAMED.finditer(what))):
+            assert f"*Figure {name}." in there, what
 
 
 def test_a_walk_has_its_minutes():
