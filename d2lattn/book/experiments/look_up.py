@@ -7,14 +7,19 @@ leading axis S, each with its own start.
 """
 
 import math
+import os
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from d2lattn.book.tables import read_tables
+
 NUM_NETWORKS, NUM_KEYS, NUM_ENTRIES = 5, 8, 16
-RATES = (0.001, 0.003, 0.01, 0.03, 0.1)
+RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+MOMENTS = (20, 100, 200)
+"""Steps after which errors are measured, if nobody says otherwise."""
 
 Score = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 Task = Callable[[int, torch.Generator], "Examples"]
@@ -39,12 +44,11 @@ class Examples(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What training gave: errors on the way, (T, S) each; what was learned; the rate it took."""
+    """What training gave: errors on the way, (T, S) each, and what was learned."""
 
     validation: Tensor
     test: Tensor
     parameters: Parameters
-    rate: float
 
 
 # Each score takes projected queries (S, B, Q, D) and keys (S, B, K, D), then w_v and the bias,
@@ -180,11 +184,18 @@ def learn(
     score: Score,
     width: int,
     rate: float,
-    num_steps: int = 200,
-    every: int = 20,
+    moments: Sequence[int] = MOMENTS,
     task: Task = draw,
 ) -> Learned:
-    """Train by Adam on 64 fresh examples a step, and measure on unseen ones now and then."""
+    """Train by Adam on 64 fresh examples a step, and measure on unseen ones after some steps.
+
+    Args:
+        score: one of this module's scores.
+        width: of projected queries and keys.
+        rate: of learning.
+        moments: after how many steps errors are measured; the last one ends the training.
+        task: what draws examples.
+    """
     validation, test = unseen("validation", task), unseen("test", task)
     generator = torch.Generator().manual_seed(11)
     parameters = start(NUM_NETWORKS, NUM_ENTRIES, width)
@@ -197,48 +208,64 @@ def learn(
         said = [attend(score, parameters, *some)[0] for some in few]
         return error(torch.cat(said, dim=1), part.answers)
 
-    choosing, telling = [measured(validation)], [measured(test)]
-    for step in range(1, num_steps + 1):
-        *seen, wanted = task(64, generator)
-        loss = error(attend(score, parameters, *seen)[0], wanted).sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step % every == 0:
+    choosing, telling = [], []
+    for step in range(moments[-1] + 1):
+        if step > 0:
+            *seen, wanted = task(64, generator)
+            loss = error(attend(score, parameters, *seen)[0], wanted).sum()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        if step in moments:
             choosing.append(measured(validation))
             telling.append(measured(test))
-    return Learned(torch.stack(choosing), torch.stack(telling), parameters, rate)
+    return Learned(torch.stack(choosing), torch.stack(telling), parameters)
 
 
-def at_each_step(runs: Sequence[Learned]) -> tuple[Tensor, list[float]]:
-    """Take, at each moment that was measured, the run whose rate is the best one by then.
+def over(divisor: float) -> Score:
+    """Score by q^T k over a number."""
+    return lambda q, k, w_v, bias: dot(q, k, w_v, bias) / divisor
 
-    Which one is best, validation examples say. So every score is told of at its best, early and
-    late, and no error that is reported has chosen its rate.
 
-    Returns:
-        Errors on test examples, (T, S), and the T rates.
+SEARCHED: dict[str, tuple[Task, Score, int]] = {
+    "description, dot, 16": (draw, dot, 16),
+    "description, dot, 64": (draw, dot, 64),
+    "description, dot, 256": (draw, dot, 256),
+    "description, scaled dot, 16": (draw, scaled_dot, 16),
+    "description, scaled dot, 64": (draw, scaled_dot, 64),
+    "description, scaled dot, 256": (draw, scaled_dot, 256),
+    "description, dot over d, 64": (draw, over(64), 64),
+    "description, dot over d, 256": (draw, over(256), 256),
+    "description, Gaussian, 256": (draw, gaussian, 256),
+    "description, scaled Gaussian, 64": (draw, scaled_gaussian, 64),
+    "description, scaled Gaussian, 256": (draw, scaled_gaussian, 256),
+    "description, additive, 64": (draw, additive, 64),
+    "description, additive with a bias, 64": (draw, additive_with_bias, 64),
+    "description, additive with a bias, 256": (draw, additive_with_bias, 256),
+    "wish, scaled dot, 64": (draw_wishes, scaled_dot, 64),
+    "wish, scaled Gaussian, 64": (draw_wishes, scaled_gaussian, 64),
+    "wish, additive, 64": (draw_wishes, additive, 64),
+    "wish, additive with a bias, 256": (draw_wishes, additive_with_bias, 256),
+}
+"""What benchmarks/looking_up.py trains at every rate: task, score and width."""
+
+
+class Best(NamedTuple):
+    """The best of the rates for a number of steps, and the networks' errors at it, (S,)."""
+
+    rate: float
+    test: Tensor
+
+
+def read_search(page: str | os.PathLike[str]) -> dict[tuple[str, int], Best]:
+    """Read from the benchmark's page the best rate of each of SEARCHED, after each of MOMENTS.
+
+    Which one is best, validation examples have said. So each score is told of at its best, and
+    no error that is reported has chosen its rate.
     """
-    chosen = torch.stack([run.validation.mean(dim=1) for run in runs]).argmin(dim=0)  # (R, T)
-    errors = torch.stack([run.test for run in runs])  # (R, T, S)
-    return errors[chosen, torch.arange(len(chosen))], [runs[i].rate for i in chosen.tolist()]
-
-
-def best(score: Score, width: int, rates: Sequence[float] = RATES, **options: Any) -> Learned:
-    """Train at the middle rate and its neighbours, and go on to the next as long as that helps.
-
-    What helps is a lower error at the end, on validation examples. So no score loses by a badly
-    chosen step, and no error that is reported has chosen it.
-    """
-    runs: dict[int, Learned] = {}
-
-    def error_at(place: int) -> float:
-        if place not in runs:
-            runs[place] = learn(score, width, rates[place], **options)
-        return runs[place].validation[-1].mean().item()
-
-    place, last = len(rates) // 2, -1
-    while place != last:
-        last = place
-        place = min(range(max(0, last - 1), min(last + 2, len(rates))), key=error_at)
-    return runs[place]
+    tables = read_tables(page)[1::2]  # of each pair, the second has the chosen rates
+    return {
+        (name, moment): Best(float(rate), torch.tensor([float(error) for error in errors]))
+        for moment, table in zip(MOMENTS, tables, strict=True)
+        for name, (rate, _, *errors) in table.items()
+    }

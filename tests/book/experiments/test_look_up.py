@@ -1,6 +1,7 @@
 """The look-up of chapter 3: its task, its scores and its training."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from torch.nn import functional as F
 import d2lattn as d2l
 from d2lattn.book.experiments import look_up
 
+ROOT = Path(__file__).parents[3]
 SCORES = (
     look_up.dot,
     look_up.scaled_dot,
@@ -96,18 +98,17 @@ def test_a_query_is_near_its_own_key_in_the_other_language():
 def test_rates_are_chosen_and_reported_on_different_examples():
     validation, test = look_up.unseen("validation"), look_up.unseen("test")
     assert not torch.equal(validation.keys, test.keys)
-    # the search begins at 1e-4
-    rates = (0.01, 1e-3, 1e-4, 1e-5, 1e-6)
-    run = look_up.best(look_up.scaled_dot, 32, rates, num_steps=40)
-    assert run.rate == 0.01
-    assert run.test.shape == (3, 5)
-    assert run.validation.shape == (3, 5)
+    run = look_up.learn(look_up.scaled_dot, 32, 0.01, (0, 20, 40))
+    assert run.test.shape == run.validation.shape == (3, 5)
     answers, _ = look_up.attend(look_up.scaled_dot, run.parameters, *test[:3])
     assert look_up.error(answers, test.answers).mean() < run.test[0].mean() / 2
+    # what is measured on the way changes nothing
+    again = look_up.learn(look_up.scaled_dot, 32, 0.01, (40,))
+    assert torch.equal(again.test[-1], run.test[-1])
 
 
 def test_errors_are_those_of_all_examples():
-    run = look_up.learn(look_up.scaled_dot, 16, 0.01, num_steps=20)
+    run = look_up.learn(look_up.scaled_dot, 16, 0.01, (20,))
     for purpose, found in (("validation", run.validation[-1]), ("test", run.test[-1])):
         *seen, wanted = look_up.unseen(purpose)
         with torch.no_grad():
@@ -116,21 +117,30 @@ def test_errors_are_those_of_all_examples():
         torch.testing.assert_close(found, look_up.error(said, wanted))
 
 
-def test_each_moment_has_the_rate_that_is_best_by_then():
-    early, late = (0.9, 0.3, 0.2), (0.8, 0.4, 0.1)  # as validation examples have it
-    runs = [
-        look_up.Learned(
-            validation=torch.tensor(errors).unsqueeze(1).expand(3, 5),
-            test=torch.full((3, 5), float(place)),  # says which run it is
-            parameters=look_up.start(1, 4, 7),
-            rate=rate,
-        )
-        for place, (errors, rate) in enumerate(((early, 0.1), (late, 0.01)))
+def test_a_search_is_read_as_it_was_written(tmp_path):
+    page = tmp_path / "page.md"
+    tables = []
+    for rate, error in ((0.1, 0.9), (0.01, 0.3), (0.003, 0.2)):
+        tables.append(f"| task | 0.1 |\n|---|---|\n| wish, dot, 64 | **{error}** |")
+        told = f"| wish, dot, 64 | {rate} | {error} | " + " | ".join([str(error)] * 5) + " |"
+        tables.append(f"| task | rate | mean |\n|---|---|---|\n{told}")
+    page.write_text("\n\n".join(tables))
+    search = look_up.read_search(page)
+    assert [search["wish, dot, 64", moment].rate for moment in look_up.MOMENTS] == [
+        0.1,
+        0.01,
+        0.003,
     ]
-    errors, rates = look_up.at_each_step(runs)
-    assert errors[:, 0].tolist() == [1, 0, 1]
-    assert rates == [0.01, 0.1, 0.01]
-    assert errors.shape == (3, 5)
+    torch.testing.assert_close(search["wish, dot, 64", 200].test, torch.full((5,), 0.2))
+
+
+def test_the_book_has_all_that_was_searched():
+    search = look_up.read_search(ROOT / "reference" / "benchmarks" / "looking-up.md")
+    wanted = [(name, moment) for moment in look_up.MOMENTS for name in look_up.SEARCHED]
+    assert list(search) == wanted
+    for name, best in search.items():
+        assert best.rate in look_up.RATES, name
+        assert best.test.shape == (5,), name
 
 
 def test_a_wish_is_for_the_key_with_the_largest_product():
@@ -152,11 +162,9 @@ def test_a_task_is_trained_and_measured():
         asked.append(batch)
         return look_up.draw_wishes(batch, generator)
 
-    run = look_up.learn(look_up.dot, 16, 0.01, num_steps=2, task=task)
+    run = look_up.learn(look_up.dot, 16, 0.01, (2,), task=task)
     assert sorted(asked) == [64, 64, 1000, 1000]
-    assert not torch.equal(run.test[0], look_up.learn(look_up.dot, 16, 0.01, num_steps=0).test[0])
-    best = look_up.best(look_up.dot, 16, (0.01,), num_steps=2, task=look_up.draw_wishes)
-    assert torch.equal(best.test, run.test)
+    assert not torch.equal(run.test, look_up.learn(look_up.dot, 16, 0.01, (0,)).test)
 
 
 def test_the_start_keeps_the_variance_of_entries():
