@@ -39,7 +39,8 @@ check: .venv/installed
 	@$(MAKE) --no-print-directory --jobs=3 lint types fast
 
 fast: .venv/installed
-	$(PYTEST) -p no:nbval --doctest-modules -m "not slow and not browser" --quiet tests d2lattn
+	$(PYTEST) -p no:nbval --doctest-modules --hypothesis-profile=quick \
+		-m "not slow and not browser" --quiet tests d2lattn
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# For `make check`; `make test` tries the hundred examples that are hypothesis's own.
+settings.register_profile("quick", max_examples=25)
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # The workers fill the processors; threads of PyTorch would only push one another aside.

@@ -78,6 +78,7 @@ def test_what_the_compiler_stored_serves_again(tmp_path, monkeypatch):
         torch.testing.assert_close(state.past, same.past, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lens", [None, [1, 3], [[1, 2, 3], [0, 1, 2]]])
 @pytest.mark.parametrize("kind", ["dot", "additive", "heads"])
 def test_attention_compiles_in_one_graph(kind, lens):

@@ -293,6 +293,7 @@ def test_half_precision(dtype, relative):
     close(found.float(), expected, atol=3e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "relative",
     [

@@ -720,6 +720,7 @@ for ask in (
 """
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_and_missing_is_named_in_one_line():
     missing = ["tqdm", "sacrebleu", "matplotlib", "ipywidgets", "anywidget"]
     script = WITHOUT.format(missing=missing)

@@ -98,6 +98,7 @@ def test_a_transformer_asks_by_itself_for_what_chapter_1_wrote_by_hand():
     assert torch.equal(cross.argmax(dim=1), by_hand.argmax(dim=1))
 
 
+@pytest.mark.slow
 def test_the_strip_grows_by_chapter():
     import matplotlib.pyplot as plt
 

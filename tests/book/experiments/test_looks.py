@@ -29,6 +29,7 @@ def test_rows_share_out_1_and_a_right_word_is_likely():
         assert right > 0.95, name
 
 
+@pytest.mark.slow
 def test_some_are_what_the_translators_that_come_with_the_book_give():
     pairs = load_corpus(num_train=0).test[:30]
     for name, stored in load_looks().items():
