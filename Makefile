@@ -71,15 +71,16 @@ weekly: book
 matrix: .venv/installed
 	$(BIN)/python scripts/matrix.py --output _build/matrix.md
 
-# Whether a hole is known in a package that is installed; asks the index of packages.
+# Whether a hole is known in a package that is installed. Asks the index of packages, and fails
+# where that does not answer; with AUDIT=--unasked-is-fine it only says so.
 audit: .venv/installed
 	@$(PYTHON) -m venv .venv/audit
 	@.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
-	.venv/audit/bin/pip-audit --skip-editable --path $$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+	@$(BIN)/python scripts/audit.py $(AUDIT) .venv/audit/bin/pip-audit
 
-# Whether pages of others that the book leads to still answer.
+# Whether pages of others that the book leads to still answer; beside the book, not into it.
 links: .venv/installed
-	$(BIN)/jupyter-book build . --builder linkcheck --quiet
+	$(BIN)/jupyter-book build . --builder linkcheck --path-output _build/links --quiet
 
 browser: book
 	$(PYTEST) tests/pages
