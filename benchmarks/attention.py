@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lattn as d2l
+import d2lattn.bare_after as after
 
 SIZES = [(32, 64), (16, 128), (8, 256), (8, 512), (4, 1024)]  # sequences, keys (and queries) each
 HEADS = 8
@@ -32,6 +33,7 @@ MULTI_HEAD_SIZES = [  # sequences, positions, width of all heads, heads
     (1, 2048, 256, 8),
 ]
 MEMORY_LENGTHS = (512, 1024, 2048, 4096)
+OPTIONS_SIZE, WINDOW = (4, 512, 256, 8), 64  # as in MULTI_HEAD_SIZES; a window of so many places
 SCORE_WIDTH, SCORE_LENGTHS = 64, (64, 128, 256, 512)
 PAGE = Path(__file__).parents[1] / "reference" / "benchmarks" / "attention.md"
 MULTI_HEAD_PAGE = PAGE.with_name("multi-head.md")
@@ -109,6 +111,22 @@ def dot_product_table(width: int, sizes: list[tuple[int, int]], masked: bool, se
             )
 
 
+def four_layers(module: d2l.MultiHeadAttention, attention: Attention) -> Attention:
+    """Put a module's four linear layers around an attention, and nothing else."""
+
+    def heads(X: Tensor, count: int) -> Tensor:
+        return X.unflatten(-1, (count, -1)).transpose(1, 2)  # (B, N, D) -> (B, H, N, D / H)
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, lens: Tensor | None) -> Tensor:
+        q = heads(module.W_q(q), module.num_heads)
+        k, v = (
+            heads(layer(X), module.num_kv_heads) for layer, X in ((module.W_k, k), (module.W_v, v))
+        )
+        return module.W_o(attention(q, k, v, lens).transpose(1, 2).flatten(2))
+
+    return attend
+
+
 def multi_head_forms(width: int, heads: int) -> tuple[dict[str, Attention], list[nn.Parameter]]:
     """Make four functions that give the same, and the parameters that each is trained by."""
     ours = d2l.MultiHeadAttention(width, width, width, width, heads, 0)
@@ -118,29 +136,63 @@ def multi_head_forms(width: int, heads: int) -> tuple[dict[str, Attention], list
         theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in projections]))
         theirs.out_proj.weight.copy_(ours.W_o.weight)
 
-    def around(attention: Attention) -> Attention:
-        """Put the four linear layers around an attention, and nothing else."""
-
-        def attend(q: Tensor, k: Tensor, v: Tensor, lens: Tensor | None) -> Tensor:
-            split = (  # (B, N, D) -> (B, H, N, D / H)
-                layer(x).unflatten(-1, (heads, -1)).transpose(1, 2)
-                for layer, x in zip(projections, (q, k, v), strict=True)
-            )
-            joined = attention(*split, lens).transpose(1, 2).flatten(2)  # (B, N, D)
-            return ours.W_o(joined)
-
-        return attend
-
     def pytorch(q: Tensor, k: Tensor, v: Tensor, lens: Tensor | None) -> Tensor:
         return theirs(q, k, v, need_weights=False)[0]
 
     forms = {
         "ours": ours,
         "PyTorch": pytorch,
-        "four layers": around(bare),
-        "explicit": around(explicit),
+        "four layers": four_layers(ours, bare),
+        "explicit": four_layers(ours, explicit),
     }
     return forms, [*ours.parameters(), *theirs.parameters()]
+
+
+def option_forms(
+    length: int, width: int, heads: int
+) -> dict[str, tuple[d2l.MultiHeadAttention, Attention]]:
+    """Make ours with each option, and the kernel between ours' layers with the same, made before.
+
+    What depends on places alone (angles, biases, a mask) the second has worked out in advance.
+    """
+    head_dim, i = width // heads, torch.arange(length)
+    omega = 10000.0 ** (-torch.arange(0, head_dim, 2) / head_dim)
+    turns = torch.polar(torch.ones(length, head_dim // 2), i[:, None] * omega)  # (N, D / 2H)
+
+    def turn(X: Tensor) -> Tensor:
+        pairs = torch.view_as_complex(X.unflatten(-1, (-1, 2)))  # (B, H, N, D / 2H)
+        return torch.view_as_real(pairs * turns).flatten(-2)
+
+    def rotary(q: Tensor, k: Tensor, v: Tensor, lens: Tensor | None) -> Tensor:
+        return bare(turn(q), turn(k), v, lens)
+
+    def grouped(q: Tensor, k: Tensor, v: Tensor, lens: Tensor | None) -> Tensor:
+        return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+    def masked(mask: Tensor) -> Attention:
+        return lambda q, k, v, lens: F.scaled_dot_product_attention(q, k, v, mask)
+
+    far = (i[:, None] - i).abs()
+    forms: dict[str, tuple[dict, Attention]] = {
+        "none": ({}, bare),
+        "rotary": ({"relative": d2l.RotaryPositions(head_dim)}, rotary),
+        "ALiBi": (
+            {"relative": d2l.LinearBiases(heads)},
+            masked(after.distance_bias(heads, length)[None]),  # (1, H, N, N)
+        ),
+        "grouped": ({"num_kv_heads": heads // 4}, grouped),
+        "one shared": ({"num_kv_heads": 1}, grouped),
+        "window": ({"window": WINDOW}, masked(far < WINDOW)),
+        "window + first": (
+            {"window": WINDOW - 1, "num_first": 1},
+            masked((far < WINDOW - 1) | (i == 0)),
+        ),
+    }
+    made = {}
+    for name, (options, attention) in forms.items():
+        ours = d2l.MultiHeadAttention(width, width, width, width, heads, 0, **options)
+        made[name] = ours, four_layers(ours, attention)
+    return made
 
 
 def training_steps(
@@ -175,6 +227,33 @@ def multi_head_table(seconds: float):
             " × ".join(map(str, sizes)),
             *(f"{1e3 * times[name]:.2f}" for name in names),
             *(f"{times['ours'] / times[name]:.2f}" for name in names[1:]),
+        )
+
+
+def options_table(seconds: float):
+    """Write the table of what each option costs, beside the kernel with the same and with none."""
+    batch, *sizes = OPTIONS_SIZE
+    X = torch.randn(batch, sizes[0], sizes[1], requires_grad=True)
+    upstream = torch.randn_like(X)
+
+    def step(form: Attention, wanted: tuple[Tensor, ...]) -> Callable[[], object]:
+        return lambda: torch.autograd.grad(form(X, X, X, None), wanted, upstream)
+
+    forms, steps = option_forms(*sizes), {}
+    for name, (ours, kernel) in forms.items():
+        torch.testing.assert_close(ours(X, X, X), kernel(X, X, X, None), rtol=0, atol=1e-5)
+        wanted = X, *ours.parameters()
+        steps[name, "ours"], steps[name, "kernel"] = step(ours, wanted), step(kernel, wanted)
+    times = median_times(steps, seconds, clock=time.process_time)
+    none = times["none", "kernel"]
+    yield "| option | ours, ms | kernel, ms | ours / kernel | kernel / none | ours / none |"
+    yield "|---|--:|--:|--:|--:|--:|"
+    for name in forms:
+        ours, kernel = times[name, "ours"], times[name, "kernel"]
+        yield row(
+            name,
+            *(f"{1e3 * time:.2f}" for time in (ours, kernel)),
+            *(f"{ratio:.2f}" for ratio in (ours / kernel, kernel / none, ours / none)),
         )
 
 
@@ -296,6 +375,17 @@ def multi_head_page(seconds: float):
     )
     yield ""
     yield from multi_head_memory_table()
+    yield ""
+    yield (
+        f"What the options of chapters 8 and 10 cost, at {' × '.join(map(str, OPTIONS_SIZE))}. "
+        "*Ours* is `MultiHeadAttention` with the option. *Kernel* is the same by "
+        "`scaled_dot_product_attention` between the same four layers, with angles, biases and "
+        "masks worked out before. *None* is the kernel without any option. *Grouped* has 2 heads "
+        f"of keys for 8 of queries. The window is {WINDOW} places to each side, and the kernel, "
+        "which is handed it as a mask, leaves no work out for it."
+    )
+    yield ""
+    yield from options_table(seconds)
 
 
 def scores_page(seconds: float):
