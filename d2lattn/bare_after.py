@@ -44,14 +44,14 @@ def grouped_attention(queries, keys, values, mask=None):
 
 def running_attention(queries, keys, values, tile):
     """Sum the softmax in one pass over the keys, with a running maximum."""
-    top, total, out = queries[..., :1] - torch.inf, 0, 0  # (.., Q, 1)
+    M, s, u = torch.full_like(queries[..., :1], -torch.inf), 0, 0  # (.., Q, 1)
     for K, V in zip(keys.split(tile, -2), values.split(tile, -2)):
-        scores = queries @ K.mT / K.shape[-1] ** 0.5  # (.., Q, tile)
-        new = scores.amax(-1, keepdim=True).maximum(top)  # (.., Q, 1)
-        shrink, weights, top = (top - new).exp(), (scores - new).exp(), new
-        total = total * shrink + weights.sum(-1, keepdim=True)
-        out = out * shrink + weights @ V  # (.., Q, tile) x (.., tile, D)
-    return out / total
+        a = queries @ K.mT / K.shape[-1] ** 0.5  # (.., Q, tile)
+        old, M = M, M.maximum(a.amax(-1, keepdim=True))  # (.., Q, 1)
+        shrink, e = (old - M).exp(), (a - M).exp()
+        s = shrink * s + e.sum(-1, keepdim=True)
+        u = shrink * u + e @ V  # (.., Q, tile) x (.., tile, D)
+    return u / s
 
 
 def features(X):
