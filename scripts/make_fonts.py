@@ -77,6 +77,7 @@ def cut(source: Path, target: Path, letters: list[int], axes: dict) -> None:
     cutter.subset(font)
     if "MATH" in font:
         narrow_roots(font)
+        tall_primes(font)
     subset.save_font(font, target, options)
     print(f"{target.name:20} {target.stat().st_size / 1024:6.1f} KB")
 
@@ -97,6 +98,25 @@ def narrow_roots(font: TTFont) -> None:
         outlines[name].draw(TransformPen(pen, (scale, 0, 0, 1, 0, 0)), outlines)
         outlines[name] = pen.glyph()
         widths[name] = (widths[root][0], round(scale * widths[name][1]))
+
+
+def tall_primes(font: TTFont) -> None:
+    """Draw primes for the place where formulas have them, which is a superscript.
+
+    The font draws them high and as small as they are in text; raised and made smaller once more,
+    they are lost. What it has for superscripts (`ssty`) browsers do not ask for.
+    """
+    outlines, widths, letters = font["glyf"], font["hmtx"], font.getBestCmap()
+    scale, bottom = 1.6, 40
+    lowest = outlines[letters[ord("′")]].yMin
+    for prime in "′″":
+        name = letters[ord(prime)]
+        pen = TTGlyphPen(None)
+        move = (scale, 0, 0, scale, 0, bottom - scale * lowest)
+        outlines[name].draw(TransformPen(pen, move), outlines)
+        outlines[name] = pen.glyph()
+        outlines[name].recalcBounds(outlines)
+        widths[name] = (round(scale * widths[name][0]), outlines[name].xMin)
 
 
 def for_plots() -> None:

@@ -2,7 +2,8 @@
 
 Directives (`dropdown`, `div`, `button-ref`), the elements that they become, and one
 transform that reads what notebooks say by convention: the line *About … minutes*, an italic
-*Figure 3.2. …* below a cell, a dropdown that begins with *Predict first:*.
+*Figure 3.2. …* or *Table 7.1. …* below a cell, a dropdown that begins with *Predict first:*, an
+exercise's *Difficulty …*.
 """
 
 import re
@@ -28,6 +29,9 @@ HAN = re.compile(
 )
 """Chinese, from its first letter to its last."""
 
+WIDTH = re.compile(r"max-width: ([\d.]+)px")
+"""How wide a drawing is in JupyterLab."""
+
 FOR_TOOLS = re.compile(r" *# fmt: skip$", re.MULTILINE)
 
 
@@ -40,7 +44,7 @@ class ask_title(nodes.General, nodes.TextElement):
 
 
 class fig(nodes.General, nodes.Element):
-    """A cell with a picture, and its caption."""
+    """A cell with a picture or a table, and its caption."""
 
 
 class fig_caption(nodes.General, nodes.TextElement):
@@ -170,6 +174,7 @@ class Dress(SphinxPostTransform):
             self.question(element)
         for element in list(self.document.findall(nodes.paragraph)):
             self.caption(element)
+            self.effort(element)
         for element in list(self.document.findall(nodes.container)):
             if element.get("nb_element") == "cell_code" and self.plays(element):
                 element["classes"].append("wide")
@@ -194,11 +199,15 @@ class Dress(SphinxPostTransform):
             element.parent.remove(element)
 
     def undress(self, drawing: nodes.raw) -> None:
-        """Take a drawing's own style from it: the book's style sheet has it once for all."""
+        """Take a drawing's own style from it: the book's style sheet has it once for all.
+
+        Its width is said in the page's letters, and grows with them.
+        """
         text = drawing.astext()
         if text.lstrip().startswith('<svg class="d2l-drawing"'):
             before, _, rest = text.partition("<style>")
             _, _, after = rest.partition("</style>")
+            before = WIDTH.sub(lambda found: f"width: {float(found[1]) / 16:g}rem", before, count=1)
             drawing[:] = [nodes.Text(before + after)]
 
     def plays(self, cell: nodes.container) -> bool:
@@ -222,8 +231,8 @@ class Dress(SphinxPostTransform):
         title[:] = capital(parts)
 
     def caption(self, paragraph: nodes.paragraph) -> None:
-        """Join an italic paragraph *Figure 3.2. …* to the cell before it."""
-        found = re.match(r"(Figure \d\w*(?:\.\d+)+)\. ?", paragraph.astext())
+        """Join an italic paragraph *Figure 3.2. …* to the cell before it; so with a table."""
+        found = re.match(r"((?:Figure|Table) \d\w*(?:\.\d+)+)\. ?", paragraph.astext())
         if not found or not isinstance(next(iter(texts(paragraph))), nodes.emphasis):
             return
         siblings = paragraph.parent.children
@@ -242,6 +251,15 @@ class Dress(SphinxPostTransform):
         figure = fig("", before)
         figure += fig_caption("", "", nodes.strong("", found[1]), nodes.Text(" "), *words)
         paragraph.replace_self(figure)
+
+    def effort(self, paragraph: nodes.paragraph) -> None:
+        """Set *Difficulty 2 of 3, about 8 minutes.* as the label that it is."""
+        parts = texts(paragraph)
+        if len(parts) == 1 and isinstance(parts[0], nodes.emphasis):
+            said = parts[0].astext()
+            if re.fullmatch(r"Difficulty \d of 3, about \d+ minutes\.", said):
+                paragraph["classes"].append("effort")
+                paragraph[:] = [nodes.Text(said.removesuffix("."))]
 
     def land(self) -> None:
         """Make the landing page's first screen of what stands before its first section."""
@@ -268,7 +286,8 @@ class Dress(SphinxPostTransform):
         head += title
         if found and found["number"] in self.env.course_table:
             asked, _ = self.env.course_table[found["number"]]
-            head += nodes.paragraph("", asked, classes=["question"])
+            if asked != title.astext():  # where the title is the question, once is enough
+                head += nodes.paragraph("", asked, classes=["question"])
         if self.env.docname in PASSED_ON and isinstance(said, nodes.paragraph):
             # One screen of a telephone: what it is, and then the figure
             section.remove(said)
@@ -397,6 +416,18 @@ class BookTranslator(HTML5Translator):
         if not self.protect_literal_text and HAN.search(node):
             text = "".join(self.body[start:])
             self.body[start:] = [HAN.sub(r'<span lang="zh">\g<0></span>', text)]
+
+    def visit_definition_list_item(self, node: nodes.definition_list_item) -> None:
+        """Keep a term of the glossary, its other names and what it means in one element."""
+        super().visit_definition_list_item(node)
+        if "glossary" in node.parent["classes"]:
+            self.body.append("<div>")
+
+    def depart_definition_list_item(self, node: nodes.definition_list_item) -> None:
+        """End it."""
+        super().depart_definition_list_item(node)
+        if "glossary" in node.parent["classes"]:
+            self.body.append("</div>\n")
 
     def visit_table(self, node: nodes.table) -> None:
         """Put it in a box that scrolls."""

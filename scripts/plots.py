@@ -94,8 +94,8 @@ class Plot:
         _, _, self.width, self.height = map(float, self.root.get("viewBox").split())
 
     def html(self, kind: str) -> str:
-        """As an element of a page; a point is as long as on paper."""
-        box, size = self.root.get("viewBox"), f'width="{self.width * 4 / 3:.0f}"'
+        """As an element of a page; a point is as long as on paper, and grows with the letters."""
+        box, size = self.root.get("viewBox"), f'style="width:{self.width / 12:.4g}rem"'
         self.root.attrib = {"class": kind, "viewBox": box}
         text = ElementTree.tostring(self.root, "unicode", short_empty_elements=True)
         return text.replace(f' xmlns="{NS}"', f" {size}", 1)

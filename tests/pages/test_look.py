@@ -316,13 +316,70 @@ def test_the_drawer_closes_by_escape_and_by_a_link_to_this_page(visit):
 def test_figures_have_their_captions_beside_them_and_on_a_phone_below(visit):
     seen = visit(WALK)
     figure = seen.page.locator("figure.fig").first
-    sides = "f => [f.firstElementChild, f.lastElementChild].map(e => e.getBoundingClientRect())"
+    sides = """f => [f.querySelector(".cell_output"), f.lastElementChild]
+        .map(e => e.getBoundingClientRect())"""
     cell, caption = figure.evaluate(sides)
     assert caption["left"] >= cell["right"]
     seen.turn("light", width=360)
     cell, caption = figure.evaluate(sides)
     assert caption["top"] >= cell["bottom"]
     assert caption["left"] == cell["left"]
+
+
+def test_a_caption_is_near_its_picture_and_stays_as_long_as_that_is_seen(visit):
+    page = visit(WALK).page
+    boxes = """() => [...document.querySelectorAll("figure.fig")].map(figure => ({
+        picture: figure.querySelector(".cell_output").getBoundingClientRect(),
+        caption: figure.querySelector("figcaption").getBoundingClientRect(),
+    }))"""
+    found = page.evaluate(boxes)
+    widths = [one["picture"]["width"] for one in found]
+    assert min(widths) < 350 < 620 < max(widths)
+    for one in found:
+        assert 0 < one["caption"]["left"] - one["picture"]["right"] < 60
+        assert one["caption"]["top"] == one["picture"]["top"]  # and not that of its code
+    tall = max(range(len(found)), key=lambda i: found[i]["picture"]["height"])
+    page.evaluate(f"scrollBy(0, {found[tall]['picture']['top'] + 250})")
+    one = page.evaluate(boxes)[tall]
+    assert one["picture"]["top"] < -200
+    assert 0 < one["caption"]["top"] < one["caption"]["bottom"] < one["picture"]["bottom"]
+
+
+def test_the_bar_says_where_one_is_and_not_what_is_done(visit):
+    lines = """() => [...document.querySelectorAll(".steps li + li")]
+        .map(li => parseFloat(getComputedStyle(li, "::before").borderTopWidth))"""
+    page = visit(WALK).page
+    before, *_ = page.locator(".steps li").all_inner_texts()
+    assert before == "1"
+    around = page.evaluate(lines)
+    assert around[1] == around[2] > around[0] == around[3] > around[4] > around[5] == around[-1]
+    page = visit("chapters/the-end.html").page
+    assert len(set(page.evaluate(lines))) == 1
+    assert page.locator("nav.steps [class]").count() == 0
+
+
+def test_what_an_exercise_takes_stands_on_the_line_of_its_heading(visit):
+    seen = visit(KINDS["workshop"])
+    efforts = seen.page.locator("p.effort")
+    assert efforts.count() == seen.page.locator("h2:has-text('Exercise')").count() > 5
+    expect(efforts.first).to_have_text(re.compile(r"^Difficulty \d of 3, about \d+ minutes$"))
+    edges = "p => [p.previousElementSibling, p].map(e => e.getBoundingClientRect())"
+    for effort in efforts.all():
+        heading, label = effort.evaluate(edges)
+        assert heading["top"] < label["top"] < label["bottom"] < heading["bottom"] + 1
+        assert heading["right"] < label["left"]
+    seen.turn("light", width=360)
+    heading, label = efforts.first.evaluate(edges)
+    assert label["top"] >= heading["bottom"]
+    assert label["left"] == heading["left"]
+
+
+def test_a_title_that_is_the_question_is_not_asked_twice(visit):
+    page = visit("chapters/04b-believe-the-picture/walk.html").page
+    assert page.locator(".opener").inner_text().count("Can you believe the picture?") == 1
+    page = visit("chapters/04-bahdanau/walk.html").page
+    ways = page.get_by_role("navigation", name="Ways on").get_by_role("link").first
+    assert ways.inner_text().split("\n") == ["Next: chapter 4b", "Can you believe the picture?"]
 
 
 def test_a_note_stands_beside_the_text_and_on_a_phone_in_it(visit):
@@ -434,6 +491,19 @@ def test_a_root_leaves_no_hole_behind_it(visit):
     )
     assert gaps
     assert max(gaps) < 0.12
+
+
+def test_a_prime_can_be_seen(visit):
+    page = visit("chapters/04-bahdanau/walk.html").page
+    # As wide as in text (0.3 of the letters' size), though it is a superscript
+    widths = page.evaluate(
+        """() => [...document.querySelectorAll("msup > mo:last-child")]
+            .filter(mo => mo.textContent === "′")
+            .map(mo => mo.getBoundingClientRect().width
+                / parseFloat(getComputedStyle(mo.closest("msup")).fontSize))"""
+    )
+    assert len(widths) > 3
+    assert min(widths) > 0.29
 
 
 def test_paper_has_answers_and_no_interface(visit):
