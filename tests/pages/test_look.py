@@ -374,6 +374,40 @@ def test_what_an_exercise_takes_stands_on_the_line_of_its_heading(visit):
     assert label["left"] == heading["left"]
 
 
+def test_the_ring_of_a_slider_is_whole_and_cuts_no_label(visit):
+    page = visit(WALK).page
+    page.wait_for_selector(".d2lx > .d2lx")
+    dial = page.get_by_role("slider", name="Temperature")
+    dial.press("ArrowRight")
+    ring, label, below = dial.evaluate(
+        """input => {
+            const style = getComputedStyle(input);
+            const out = parseFloat(style.outlineWidth) + parseFloat(style.outlineOffset);
+            const { top, bottom } = input.getBoundingClientRect();
+            const slider = input.parentElement;
+            return [
+                { top: top - out, bottom: bottom + out, width: parseFloat(style.outlineWidth) },
+                slider.querySelector("label").getBoundingClientRect(),
+                [...slider.closest(".d2lx").querySelectorAll("button")]
+                    .find(button => button.textContent === "Reset").getBoundingClientRect(),
+            ];
+        }"""
+    )
+    assert ring["width"] == 3
+    assert label["bottom"] <= ring["top"]
+    assert ring["bottom"] <= below["top"]
+    around = dial.evaluate(
+        """input => {
+            const cuts = ({ overflowX, maskImage }) => overflowX !== "visible"
+                || maskImage !== "none";
+            let one = input;
+            while ((one = one.parentElement) && one.localName !== "article")
+                if (cuts(getComputedStyle(one))) return one.className;
+        }"""
+    )
+    assert around is None
+
+
 def test_a_title_that_is_the_question_is_not_asked_twice(visit):
     page = visit("chapters/04b-believe-the-picture/walk.html").page
     assert page.locator(".opener").inner_text().count("Can you believe the picture?") == 1
