@@ -251,6 +251,9 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "RunningSoftmax": RunningSoftmax,
 }
 
+# Those that show their numbers at once.
+NO_GUESS = {"Forge", "Sign", "TransformerTour"}
+
 # What the book's theme gives to a page, light and dark.
 THEMES = {
     "light": ("#ffffff", "#222832", "#48566b"),

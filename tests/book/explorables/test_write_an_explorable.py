@@ -4,9 +4,11 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import test_explorable_pages as pages
 import torch
 from axe_playwright_python.sync_playwright import Axe
 from explorable_pages import frame, shown
@@ -59,8 +61,28 @@ def test_example_checks_what_it_is_given(temperature):
         temperature(scores=[1, 2])
 
 
+@pytest.mark.browser
+def test_example_passes_what_every_explorable_has_to(visit, temperature):
+    pages.test_says_something_without_scripts(visit, temperature)
+    pages.test_keyboard_reaches_and_moves_everything(visit, temperature)
+
+
+def test_example_has_nothing_that_make_check_would_mind():
+    """Its types, docstrings and form, as a module of the package."""
+    name = "d2lattn/book/explorables/temperature.py"
+    for command in (["check"], ["format", "--check"]):
+        subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--stdin-filename", name, "-"],
+            input=listing("python"),
+            text=True,
+            cwd=ROOT,
+            check=True,
+        )
+
+
 def test_page_is_short():
-    """Some forty lines of source, and forty of prose at most."""
+    """Some forty lines of source that are not empty, and forty of prose at most."""
     text = PAGE.read_text(encoding="utf-8")
-    assert len((listing("js") + listing("python")).splitlines()) <= 45
+    source = (listing("js") + listing("python")).splitlines()
+    assert len([line for line in source if line.strip()]) <= 45
     assert len(re.sub(r"```.*?```", "", text, flags=re.DOTALL).splitlines()) <= 40
