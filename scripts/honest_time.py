@@ -27,7 +27,7 @@ WORDS, LINES, FORMULAS = 80, Fraction(15, 2), 1
 FIGURES, EXPLORABLES, PREDICTIONS = Fraction(3, 4), 3, Fraction(3, 2)
 
 _NO_WORDS = re.compile(
-    r"```.*?```"  # code, buttons
+    r"```.*?```"  # code
     r"|\$\$.*?\$\$"
     r"|^:::+.*?$|^\([\w-]+\)=$"  # directives and labels
     r"|\]\([^)]*\)|\s<[^<>`]+>(?=`)"  # where a link leads

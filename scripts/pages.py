@@ -1,6 +1,6 @@
 """Sphinx extension: what a chapter page is made of, in the book's own clothes.
 
-Directives (`dropdown`, `div`, `button-ref`), the elements that they become, and one
+Directives (`dropdown`, `div`), the elements that they become, and one
 transform that reads what notebooks say by convention: the line *About … minutes*, an italic
 *Figure 3.2. …* or *Table 7.1. …* below a cell, a dropdown that begins with *Predict first:*, an
 exercise's *Difficulty …*.
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import colab
 import nbformat
@@ -109,18 +109,6 @@ class Div(Directive):
         return [element]
 
 
-class WayOn(Directive):
-    """A button in a notebook; on the page the ways on are drawn from the table of contents."""
-
-    required_arguments = 1
-    has_content = True
-    option_spec: ClassVar = {"color": directives.unchanged}
-
-    def run(self) -> list[nodes.Node]:
-        """Leave nothing."""
-        return []
-
-
 def texts(element: nodes.Element) -> list[nodes.Node]:
     """List what an element holds, less the empty texts that a parser leaves."""
     return [part for part in element if part.astext() or not isinstance(part, nodes.Text)]
@@ -188,8 +176,11 @@ class Dress(SphinxPostTransform):
             self.open()
 
     def leave_out(self) -> None:
-        """Leave out the links to deeper pages at the end of a walk: they are drawn below it."""
+        """Leave out a walk's links to its workshop and deeper pages: they are drawn below it."""
         for element in list(self.document.findall(nodes.paragraph)):
+            if re.fullmatch(r"Open workshop \d+[bc]?", element.astext()):
+                element.parent.remove(element)
+                continue
             start = next((strong.astext() for strong in element.findall(nodes.strong)), "")
             if not start.startswith("Go deeper") or not element.astext().startswith(start):
                 continue
@@ -496,7 +487,6 @@ def setup(app: Any) -> dict[str, bool]:
         app.add_node(element, override=True, html=writers)
     app.add_directive("dropdown", Dropdown)
     app.add_directive("div", Div)
-    app.add_directive("button-ref", WayOn)
     app.add_post_transform(Dress)
     app.set_translator("html", BookTranslator)
     # Jupyter Book sets it for an extension that the book does not load

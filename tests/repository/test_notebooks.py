@@ -84,6 +84,8 @@ def test_every_link_leads_somewhere_in_jupyterlab_too(path):
     text = "\n".join(cell.source for cell in cells)
     # JupyterLab knows the notebook that is open, and no other page
     assert not re.findall(r"\{(?:doc|ref|numref|any)\}`[^`]*`", text)
+    # and of directives those that it shows as the pages do; another is an error in a fold
+    assert set(re.findall(r"^(?:`{3,}|:{3,})\{([\w:-]+)\}", text, re.M)) <= {"dropdown", "div"}
     assert set(re.findall(r"\{eq\}`([^`]*)`", text)) <= places_in(path)
     for target in re.findall(r"(?<!\\)\]\(([^()\s]+)\)", text):
         if target.startswith("https://"):

@@ -224,9 +224,10 @@ def test_binder_s_image_is_built_by_steps_that_we_know(binder_build, monkeypatch
 
 def test_binder_opens_the_questions_where_no_chapter_is_asked_for():
     script = (ROOT / ".binder/postBuild").read_text("utf8")
-    (settings,) = re.findall(r"echo '(.*)'", script)
-    page = json.loads(settings)["LabApp"]["default_url"]
+    settings = [json.loads(text) for text in re.findall(r"echo '(.*)'", script)]
+    page = settings[0]["LabApp"]["default_url"]
     assert (ROOT / page.removeprefix("/lab/tree/")).is_file()
+    assert settings[1]["@jupyterlab/apputils-extension:notification"] == {"fetchNews": "false"}
 
 
 def test_binder_asks_for_the_cpu_build_and_no_other(binder_build):
