@@ -85,7 +85,9 @@ links: .venv/installed
 browser: book
 	$(PYTEST) tests/pages
 
+# Outputs that nobody trusts are shown without drawings and figures until the notebook is run.
 lab: .venv/installed
+	@$(BIN)/jupyter trust $(NOTEBOOKS) >/dev/null
 	$(BIN)/jupyter lab "--LabApp.default_url=$(START)"
 
 notebooks: .venv/installed

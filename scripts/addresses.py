@@ -31,7 +31,8 @@ def add_address(app: Any, docname: str, template: str, context: dict, doctree: A
 def name_places(app: Any, document: nodes.document) -> None:
     """Let a link of Markdown name a label of another page: `[heads](../x/walk.ipynb#sec-heads)`.
 
-    MyST looks there for headings alone; `{ref}` finds labels, and leads nowhere in JupyterLab.
+    So too an equation, or a name of the package. MyST looks there for headings alone; `{ref}`
+    finds labels, and leads nowhere in JupyterLab.
     """
     here = app.env.docname
     places = app.env.metadata[here].setdefault("myst_slugs", {})
@@ -41,6 +42,9 @@ def name_places(app: Any, document: nodes.document) -> None:
     for label, (docname, _) in app.env.get_domain("math").equations.items():
         if docname == here:
             places[label] = (0, f"equation-{label}", label)
+    for name, entry in app.env.get_domain("py").objects.items():
+        if entry.docname == here:
+            places[name] = (0, entry.node_id, name)
 
 
 def more_pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:

@@ -30,6 +30,12 @@ def test_a_link_may_name_a_label_of_another_page():
     domains = {
         "std": SimpleNamespace(anonlabels=labels),
         "math": SimpleNamespace(equations=equations),
+        "py": SimpleNamespace(
+            objects={
+                "d2lattn.one": SimpleNamespace(docname="chapters/new", node_id="d2lattn.one"),
+                "d2lattn.other": SimpleNamespace(docname="chapters/old", node_id="d2lattn.other"),
+            }
+        ),
     }
     env = SimpleNamespace(
         docname="chapters/new",
@@ -40,7 +46,9 @@ def test_a_link_may_name_a_label_of_another_page():
     found = {
         label: place for label, (_, place, _) in env.metadata["chapters/new"]["myst_slugs"].items()
     }
-    assert found == {"a-heading": "id1", "sec-heads": "sec-heads", "eq-one": "equation-eq-one"}
+    assert found == {"a-heading": "id1", "sec-heads": "sec-heads", "eq-one": "equation-eq-one"} | {
+        "d2lattn.one": "d2lattn.one"
+    }
 
 
 @pytest.mark.parametrize(

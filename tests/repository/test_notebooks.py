@@ -83,7 +83,7 @@ def test_every_link_leads_somewhere_in_jupyterlab_too(path):
     cells = [cell for cell in read(path).cells if cell.cell_type == "markdown"]
     text = "\n".join(cell.source for cell in cells)
     # JupyterLab knows the notebook that is open, and no other page
-    assert not re.findall(r"\{(?:doc|ref|numref|any)\}`[^`]*`", text)
+    assert not re.findall(r"\{(?:doc|ref|numref|any|py:\w+)\}`[^`]*`", text)
     # and of directives those that it shows as the pages do; another is an error in a fold
     assert set(re.findall(r"^(?:`{3,}|:{3,})\{([\w:-]+)\}", text, re.M)) <= {"dropdown", "div"}
     assert set(re.findall(r"\{eq\}`([^`]*)`", text)) <= places_in(path)
@@ -93,7 +93,10 @@ def test_every_link_leads_somewhere_in_jupyterlab_too(path):
         name, _, label = target.partition("#")
         there = path.parent / name if name else path
         assert there.is_file(), target
-        assert not label or label in places_in(there), target
+        if label.startswith("d2lattn."):  # the build asks whether there is one of that name
+            assert there.name == "api.md"
+        else:
+            assert not label or label in places_in(there), target
 
 
 @each()

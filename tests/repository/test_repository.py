@@ -230,6 +230,15 @@ def test_binder_opens_the_questions_where_no_chapter_is_asked_for():
     assert settings[1]["@jupyterlab/apputils-extension:notification"] == {"fetchNews": "false"}
 
 
+def test_outputs_are_trusted_so_that_drawings_stand_there_before_a_run():
+    assert "\njupyter trust chapters/*.ipynb chapters/*/*.ipynb" in (
+        ROOT / ".binder/postBuild"
+    ).read_text("utf8")
+    trust, serve = [line for line in make("--dry-run", "lab").splitlines() if "jupyter" in line]
+    assert trust.startswith(".venv/bin/jupyter trust chapters/01-attention-cues/")
+    assert serve.startswith(".venv/bin/jupyter lab")
+
+
 def test_binder_asks_for_the_cpu_build_and_no_other(binder_build):
     wanted = [d for d in binder_build.environment_yaml["dependencies"] if isinstance(d, str)]
     assert "pytorch-cpu" in names(wanted)

@@ -18,7 +18,17 @@ NOTEBOOKS = sorted(
 BAD = ("Traceback", "Error displaying widget", "Error creating widget", "Not drawn:")
 # jupyterlab-myst says so of each term and section of another page.
 EXPECTED = ("Cross reference target was not found",)
-UNREAD = ("unknown directive", ":::", "{doc}", "{term}", "{ref}", "{dropdown}", "{margin}", "{figure}", "{note}")
+UNREAD = (
+    "unknown directive",
+    ":::",
+    "{doc}",
+    "{term}",
+    "{ref}",
+    "{dropdown}",
+    "{margin}",
+    "{figure}",
+    "{note}",
+)
 # An aside without a height of its own, as of `{margin}`, stands on the next paragraph.
 OVERPRINTED = """(cell) => [...cell.querySelectorAll('aside')].some(
   (aside) => aside.scrollHeight > aside.offsetHeight + 4)"""
