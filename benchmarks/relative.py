@@ -145,8 +145,8 @@ def measured(options: argparse.Namespace, corpus: Corpus) -> dict[str, list[dict
 
 def each(values: list[float], digits: int = 1) -> str:
     """Write a mean, and the values behind it."""
-    mean = f"{statistics.mean(values):.{digits}f}"
-    return f"{mean} ({', '.join(f'{value:.{digits}f}' for value in values)})"
+    mean = f"{statistics.mean(values):z.{digits}f}"
+    return f"{mean} ({', '.join(f'{value:z.{digits}f}' for value in values)})"
 
 
 def steps(num_sequences: int, num_positions: int) -> dict[str, Callable[[], object]]:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from d2lattn.book.tables import read_tables
+from d2lattn.book.tables import read_tables, read_trainings
 
 PAGES = Path(__file__).resolve().parents[2] / "reference" / "benchmarks"
 cell = st.text("ab0.,–()% *<>é", max_size=6).map(str.strip)
@@ -64,3 +64,26 @@ def test_rows_that_begin_alike_are_refused(tmp_path):
     page.write_text(written([["n", "ms"], ["8", "1"], ["64", "2"], ["64", "3"]]), encoding="utf-8")
     with pytest.raises(ValueError, match="two rows of a table begin with '64'"):
         read_tables(page)
+
+
+def test_the_values_of_each_training_are_read():
+    page = PAGES / "small-trainings.md"
+    found = read_trainings(page, "6.4")
+    means = {
+        name: [cell.split(" ")[0] for cell in cells] for name, cells in read_tables(page)[5].items()
+    }
+    assert found.keys() == means.keys()
+    assert "r = 1" in found
+    for name, columns in found.items():
+        assert [len(column) for column in columns] == [5, 5]
+        for column, mean in zip(columns, means[name], strict=True):
+            assert sum(column) / 5 == pytest.approx(float(mean), abs=0.11)
+
+
+@pytest.mark.parametrize(("title", "number"), [("6.5", 0), ("6", 2)])
+def test_a_title_names_one_table(tmp_path, title, number):
+    page = tmp_path / "page.md"
+    one = "**6: words.** Percent.\n\n" + written([["", "right"], ["ours", "0.5 (0.0, 1.0)"]])
+    page.write_text(f"{one}\n\n{one}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=f"{number} titles begin with '{title}:'"):
+        read_trainings(page, title)

@@ -1,0 +1,107 @@
+"""The tasks and networks of the small trainings: cities, stacks, mixes, and words backwards."""
+
+import pytest
+import torch
+from torch import nn
+
+from d2lattn.book.experiments import agreement, backwards, cities, first_symbol, mixes, stacks
+
+
+def generator() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
+
+
+def test_the_answer_is_the_difference_of_the_two_cities_that_are_named():
+    queries, keys, values, answers = cities.questions(50, generator())
+    first, second = queries[:, 0].unflatten(1, (2, 8)).unbind(1)  # (B, 8) each
+    assert (first.sum(1) == 1).all()
+    assert (second.sum(1) == 1).all()
+    assert not (first * second).any()
+    torch.testing.assert_close(((first - second) * values[..., 0]).sum(1), answers)
+    assert torch.equal(keys[7], torch.eye(8))
+    owned = cities.owned(50, generator())
+    assert torch.equal(owned[2].sum(2, keepdim=True), values)
+
+
+def test_errors_and_multipliers_are_those_of_a_model_that_is_right():
+    class Right(nn.Module):
+        def forward(self, queries, keys, values):
+            first, second = queries.unflatten(-1, (2, 8)).unbind(2)  # (B, 1, 8) each
+            return (first - second) @ keys @ values  # (B, 1, 8) x (B, 8, 8) x (B, 8, 1)
+
+    assert cities.error(Right()) < 1e-10
+    assert cities.multipliers(Right()).tolist() == [1, -1, 0, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("name", cities.LOOKS)
+def test_each_look_learns_with_all_that_it_has(name):
+    torch.manual_seed(0)
+    model, draw = cities.OneLook(**cities.LOOKS[name]), cities.draw_for(name)
+    before = [weights.clone() for weights in model.parameters()]
+    cities.fit(model, seed=0, num_steps=2, batch=8, rate=1e-2, draw=draw)
+    moved = zip(before, model.parameters(), strict=True)
+    assert all(not torch.equal(old, new) for old, new in moved)
+
+
+def test_a_rate_grows_and_falls():
+    rates = [stacks.rate(step, warm_up=30) for step in range(stacks.NUM_STEPS)]
+    assert max(rates) == rates[29] == rates[30] == stacks.HIGHEST
+    assert rates[:30] == sorted(rates[:30])
+    assert rates[30:] == sorted(rates[30:], reverse=True)
+    assert stacks.rate(0, warm_up=0) == stacks.HIGHEST
+
+
+def test_each_norm_is_what_it_is_called():
+    X, Y = torch.randn(2, 3, 5, 4, generator=generator())
+    assert torch.equal(stacks.NoNorm(4, 0)(X, Y), X + Y)
+    assert torch.equal(stacks.Neither(4, 0)(X, Y), Y)
+    by_position = stacks.NoResidual(4, 0)(X, Y)
+    torch.testing.assert_close(by_position.mean(2), torch.zeros(3, 5), atol=1e-5, rtol=0)
+    assert not torch.allclose(by_position, stacks.NoResidual(4, 0)(X, X))
+    by_batch = stacks.BatchNorm(4, 0)(X, Y)
+    torch.testing.assert_close(by_batch.mean((0, 1)), torch.zeros(4), atol=1e-5, rtol=0)
+
+
+def test_a_symbol_stays_where_it_was_put():
+    model, right = first_symbol.learn("GRU", seed=0, num_steps=1)
+    assert 10 < right < 40  # of four, without practice
+    assert model(first_symbol.sequences(3, generator())).shape == (3, 4)
+
+
+def test_a_word_hears_nothing_from_beyond_its_reach():
+    torch.manual_seed(0)
+    X, lengths = torch.randn(1, 9, mixes.WIDTH), torch.tensor([9])
+    changed = X.clone()
+    changed[0, 4] += 1
+    for mix, reach in ((mixes.Nearby(1), 1), (mixes.Nearby(3), 3), (mixes.Two(2), 4)):
+        moved = (mix(X, lengths) != mix(changed, lengths)).any(dim=2)[0]
+        assert moved.tolist() == [abs(place - 4) <= reach for place in range(9)]
+
+
+@pytest.mark.parametrize("name", mixes.MIXES)
+def test_padding_changes_nothing(name):
+    torch.manual_seed(0)
+    make, positions = mixes.MIXES[name]
+    reader = agreement.Reader(make(), positions() if positions else None)
+    words, lengths, _ = agreement.encode(["the cow and the old dog", "the cow and the dog"])
+    alone = reader(words[1:, :5], lengths[1:])
+    torch.testing.assert_close(reader(words, lengths)[1:, :5], alone)
+
+
+def test_without_the_mask_a_later_letter_is_seen():
+    letters = torch.tensor([[1, 0, 3]])
+    source, target, _ = backwards.task(letters)
+    changed = target.clone()
+    changed[0, -1] = 7
+    for forgetful in (False, True):
+        model = backwards.build(0, forgetful)
+        moved = (model(source, target) - model(source, changed)).abs().amax(dim=2)[0] > 1e-5
+        assert moved.tolist() == [forgetful] * 3 + [True]
+
+
+def test_judged_tells_of_the_same_weights_with_the_mask():
+    loss, same, right = backwards.judged(0, forgetful=False, num_steps=1)
+    assert loss == same
+    assert 0 <= right < 10
+    loss, masked, _ = backwards.judged(0, forgetful=True, num_steps=1)
+    assert loss != masked
