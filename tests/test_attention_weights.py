@@ -246,6 +246,38 @@ def test_own_weights_end_with_their_block():
     assert attention.attention_weights.shape == (1, 3, 3)
 
 
+def test_whose_weights_are_read_inside_a_block_and_outside():
+    """A pass of another thread is read by all outside, and by nobody inside, however deep."""
+    attention, found = d2l.DotProductAttention(0), []
+
+    def passes(size):
+        X = torch.randn(1, size, 4)
+        attention(X, X, X)
+
+    def read_after_another(size):
+        elsewhere = threading.Thread(target=passes, args=(size,))
+        elsewhere.start()
+        elsewhere.join()
+        found.append(attention.attention_weights.shape[1])
+
+    def here():
+        passes(2)
+        read_after_another(3)
+        with own_weights():
+            passes(4)
+            read_after_another(5)
+            with own_weights():
+                passes(6)
+                read_after_another(7)
+            read_after_another(8)
+        read_after_another(9)
+
+    thread = threading.Thread(target=here)  # a new one, which no block has been in
+    thread.start()
+    thread.join()
+    assert found == [3, 4, 6, 6, 9]
+
+
 def test_own_weights_end_in_whatever_order_their_blocks_do():
     attention, one, two = d2l.DotProductAttention(0), torch.randn(1, 2, 4), torch.randn(1, 3, 4)
     first, second = own_weights(), own_weights()

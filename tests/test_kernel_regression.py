@@ -410,8 +410,10 @@ def test_leaving_one_out_needs_two():
         leave_one_out_error(X[:1], Y[:1], 1.0)
     with pytest.raises(ValueError, match=r"values has shape \(2,\); it needs \(K,\) = \(3,\)$"):
         leave_one_out_error(X, Y[:2], 1.0)
-    with pytest.raises(ValueError, match=r"points has shape \(2, 3\); it needs \(K,\)"):
+    with pytest.raises(ValueError, match=r"^points has shape \(2, 3\); it needs \(K,\)"):
         others(torch.zeros(2, 3))
+    with pytest.raises(ValueError, match=r"^points has shape \(1,\); it needs K ≥ 2$"):
+        others(X[:1])
 
 
 def test_leaving_one_out_names_the_data():

@@ -44,7 +44,7 @@ def exact_rotary(head_dim, **options):
 
 @DRAWN
 @given(
-    st.integers(1, 6), st.integers(1, 8), PLACES, st.sampled_from([10000.0, 500_000, 100, 2]), SEEDS
+    st.integers(1, 6), st.integers(1, 8), PLACES, st.sampled_from([10000.0, 500_000, 2, 0.5]), SEEDS
 )
 def test_turning_is_multiplying_by_a_complex_number(pairs, steps, start, base, seed):
     """A pair (x, y) is x + iy, and place m multiplies it by e^(i m base^(-2j/d))."""
@@ -125,6 +125,11 @@ def test_a_bias_with_places_left_out():
     biases = d2l.LinearBiases(4)
     whole = biases.bias(2, 9, start=7)
     assert torch.equal(biases.bias(2, 5, 7, num_first=2, gap=4), whole[..., [0, 1, 6, 7, 8]])
+
+
+def test_nothing_is_taken_from_a_key_at_the_query_s_own_place():
+    bias = d2l.LinearBiases(2).bias(3, 3)
+    assert (bias == 0).tolist() == torch.eye(3).bool().expand(2, 3, 3).tolist()
 
 
 def test_slopes_of_the_paper():
@@ -291,6 +296,33 @@ def test_half_precision(dtype, relative):
     found = attention.to(dtype)(*[X.to(dtype)] * 3, torch.tensor([5, 0]))
     assert found.dtype == attention.attention_weights.dtype == dtype
     close(found.float(), expected, atol=3e-2)
+
+
+@pytest.mark.parametrize("relative", ["none", "rotary", "ALiBi"])
+def test_autocast_may_be_left_between_projecting_and_asking(relative):
+    positions = {"none": None, "rotary": d2l.RotaryPositions(4), "ALiBi": d2l.LinearBiases(2)}
+    options = {"relative": positions[relative], "num_kv_heads": 1}
+    attention = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0, **options)
+    X = torch.randn(2, 5, 8)
+    expected = attention(X, X, X)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        k, v = attention.project(X, X)
+        inside = attention.attend(X, k, v)
+    assert {x.dtype for x in (k, v, inside)} == {torch.bfloat16}
+    close(inside.float(), expected, atol=3e-2)
+    outside = attention.attend(X, k, v)
+    assert outside.dtype == torch.float32
+    close(outside, expected, atol=3e-2)
+
+
+@pytest.mark.parametrize("relative", [lambda: d2l.RotaryPositions(4), lambda: d2l.LinearBiases(2)])
+def test_layers_of_two_precisions_may_share_positions(relative):
+    shared = relative()
+    single = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0, relative=shared)
+    X = torch.randn(2, 5, 8)
+    expected = single(X, X, X)
+    d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0, relative=shared).double()
+    close(single(X, X, X), expected)
 
 
 @pytest.mark.slow

@@ -902,6 +902,16 @@ def test_no_pass_keeps_a_mask_of_all_steps_by_all():
     assert decoder.self_attention_weights.triu(1).count_nonzero() == 0
 
 
+def test_a_step_that_may_see_all_asks_without_a_mask(monkeypatch):
+    decoder = language_model()
+    _, state = decoder(tokens(1, 3), decoder.init_state())
+    expected, _ = decoder(tokens(1, 1), state)
+    monkeypatch.setattr(transformer, "causal_mask", None)  # who needs one cannot make it
+    assert torch.equal(decoder(tokens(1, 1), state)[0], expected)
+    with pytest.raises(TypeError):
+        decoder(tokens(1, 2), state)
+
+
 def test_a_mask_of_the_source_is_made_once_for_all_layers(monkeypatch):
     model, made = build(num_layers=3), []
 
