@@ -102,7 +102,7 @@ def nadaraya_watson(
     bandwidth = _positive(bandwidth, exact, keys.device)
 
     # (B, Q, 1) - (B, 1, K) -> (B, Q, K)
-    differences = queries.to(exact).unsqueeze(-1) - keys.to(exact).unsqueeze(-2)
+    differences = queries.unsqueeze(-1) - keys.to(exact).unsqueeze(-2)
     weights = _weights(kernel, differences / bandwidth, differences)  # (B, Q, K)
     # (B, Q, K) x (B, K, 1) -> (B, Q, 1) -> (B, Q)
     predictions = (weights @ values.to(exact).unsqueeze(-1)).squeeze(-1)

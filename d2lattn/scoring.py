@@ -129,8 +129,7 @@ def mask_of(valid_lens: Tensor | None, queries: Tensor, keys: Tensor, *heads: in
     if valid_lens is None:
         return None
     lens = valid_lens.clone() if isinstance(valid_lens, Tensor) else valid_lens
-    batch, num_queries = queries.shape[:-2], queries.shape[-2]
-    shape = (*batch, *heads, num_queries, keys.shape[-2])  # (B, Q, K), or with heads
+    shape = (*queries.shape[:-2], *heads, queries.shape[-2], keys.shape[-2])  # (B, [H,] Q, K)
     return lambda: length_mask(lens, shape)
 
 

@@ -161,11 +161,8 @@ class _GRUDecoder(Decoder):
             needs = "the pair that a Seq2SeqEncoder gives"
             raise wrong(TypeError, "enc_outputs", enc_outputs, needs)
         (outputs, hidden), layers, width = enc_outputs, self.rnn.num_layers, self.rnn.hidden_size
-        shapes = {
-            "the last state in enc_outputs": (hidden, layers, "B", width),
-            "the states in enc_outputs": (outputs, "B", "S", width),
-        }
-        check_shapes(**shapes)
+        last, states = (hidden, layers, "B", width), (outputs, "B", "S", width)
+        check_shapes(**{"the last state in enc_outputs": last, "the states in enc_outputs": states})
         return enc_outputs
 
 

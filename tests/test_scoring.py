@@ -705,6 +705,7 @@ def test_dot_products_never_hold_the_matrix_of_weights(shape):
 # Wrong shapes ------------------------------------------------------------------------------------
 
 SHAPES = [
+    ((2, 3),) * 3 + (r"queries has shape \(2, 3\); it needs \(B, Q, [D3]\)$",),
     ((2, 3), (2, 4, 3), (2, 4, 3), r"queries has shape \(2, 3\); it needs \(B, Q, [D3]\)$"),
     ((), (2, 4, 3), (2, 4, 3), r"queries has shape \(\); it needs \(B, Q, [D3]\)$"),
     ((1, 1, 1, 1, 3),) * 3
