@@ -218,7 +218,7 @@ def page(options: argparse.Namespace) -> Iterator[str]:
 def main() -> None:
     """Train what is missing, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)
     parser.add_argument("--pairs", type=int, default=NUM_PAIRS, help="to train on")
     parser.add_argument("--held-out", type=int, help="of each set (default: all)")
