@@ -170,7 +170,7 @@ def table(name: str, options: argparse.Namespace) -> Iterator[str]:
     experiment = EXPERIMENTS[name]
     yield f"**{experiment.title}.** {experiment.text}"
     yield ""
-    yield row("", *experiment.columns)
+    yield row("network", *experiment.columns)
     yield rule(1 + len(experiment.columns))
     for one in experiment.rows:
         found = []

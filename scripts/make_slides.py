@@ -3,8 +3,8 @@
 usage: python scripts/make_slides.py [FOLDER]      (_build/slides if none is named)
 
 For each walk: its question, its mechanism drawn, predictions whose answer comes with the next key,
-what was measured, and the answer. reveal.js comes from javascript/node_modules (npm ci there), the
-fonts from assets/; nothing is asked from a network.
+what was measured, the task where there is time, and the answer. reveal.js comes from
+javascript/node_modules (npm ci there), the fonts from assets/; nothing is asked from a network.
 """
 
 import html
@@ -99,7 +99,7 @@ def chosen(walk: Walk, predictions: int, plots: int) -> list[Figure | Prediction
     return [part for part in walk.parts if part is drawing or part in asked or part in taken]
 
 
-def slides_of(walk: Walk, predictions: int, plots: int) -> Iterator[str]:
+def slides_of(walk: Walk, predictions: int, plots: int, task: bool) -> Iterator[str]:
     """Make the slides of one walk."""
     title = f'<p class="label">Chapter {walk.number}</p>\n<h1>{html.escape(walk.title)}</h1>'
     asked = html.escape(questions().get(walk.number, ""))
@@ -113,14 +113,17 @@ def slides_of(walk: Walk, predictions: int, plots: int) -> Iterator[str]:
             asks = f'<div class="asks">{as_html(part.asks[:1].upper() + part.asks[1:])}</div>'
             label = '<p class="label">Predict first</p>'
             yield slide(f"{label}\n{asks}\n{answer}", f"{note}. Everybody writes it down.", "asks")
+    if task:
+        asks = f'<p class="label">One for you</p>\n<div class="asks">{as_html(walk.task)}</div>'
+        yield slide(asks, f"{where(walk, 'One for you')}, which has the solution.", "asks")
     answer = f'<div class="fragment">{as_html(walk.take_away)}</div>'
     label = f'<p class="label">The answer to chapter {walk.number}</p>'
     yield slide(f"{label}\n<p>{asked}</p>\n{answer}", f"{where(walk, 'The answer')}.", "closes")
 
 
 def session(walks: list[Walk]) -> list[str]:
-    """Make about eight slides: all for one walk, or shared by two."""
-    share = (3, 2) if len(walks) == 1 else (1, 1)
+    """Make about eight slides: all for one walk, with its task, or shared by two."""
+    share = (3, 2, True) if len(walks) == 1 else (1, 1, False)
     return [one for walk in walks for one in slides_of(walk, *share)]
 
 

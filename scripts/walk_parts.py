@@ -1,4 +1,4 @@
-"""What a walk consists of, for what is made of walks: figures, predictions, answer, take-away."""
+"""What a walk consists of, for what is made of it: figures, predictions, task and answer."""
 
 import base64
 import html
@@ -21,6 +21,7 @@ CHAPTERS = ROOT / "chapters"
 
 _CAPTION = re.compile(r"\*Figure (\w+\.\d+)\.\*? (.*?)(?:\n\n|\Z)", re.DOTALL)
 _PREDICTION = re.compile(r"^(:{3,})\{dropdown\} Predict first: (.*?)\n(.*?)\n\1\s*$", re.M | re.S)
+_TASK = re.compile(r"^## One for you\n(.*?)(?=\n:{3,}|\n## |\Z)", re.M | re.S)
 _TITLE = re.compile(r"^# (\d+\w?)\. (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
 
@@ -59,6 +60,7 @@ class Walk:
     number: str
     title: str
     parts: list[Figure | Prediction] = field(default_factory=list)
+    task: str = ""
     answer: str = ""
     take_away: str = ""
 
@@ -132,6 +134,8 @@ def read_walk(folder: str) -> Walk:
                 section = plain(mark[1])
             else:
                 walk.parts.append(Prediction(mark[2].strip(), mark[3].strip(), section))
+        if task := _TASK.search(cell.source):
+            walk.task = task[1].strip()
         if "## The answer" in cell.source:
             said = cell.source.split("## The answer", 1)[1]
             walk.answer, _, rest = said.partition("**To take away**")

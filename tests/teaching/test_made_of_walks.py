@@ -31,6 +31,7 @@ def test_all_that_has_a_caption_is_found(walk):
     assert len(found) >= len(numbers) - 2
     assert len(walk.predictions) == len(re.findall(r"\{dropdown\} Predict first", text))
     assert walk.predictions
+    assert len(walk.task) > 100
     assert walk.answer.strip()
     assert len(re.findall(r"^(?:\d+\.|-) ", walk.take_away, re.MULTILINE)) >= 3
     assert walk.number in walk_parts.questions()
@@ -38,7 +39,7 @@ def test_all_that_has_a_caption_is_found(walk):
 
 @pytest.mark.parametrize("walk", WALKS, ids=ids)
 def test_no_role_and_no_mark_of_myst_is_left_over(walk):
-    pieces = [walk.answer, walk.take_away]
+    pieces = [walk.task, walk.answer, walk.take_away]
     pieces += [text for one in walk.predictions for text in (one.asks, one.answer)]
     for piece in pieces:
         html = walk_parts.as_html(piece)
@@ -95,7 +96,8 @@ def test_the_same_figures_make_the_same_zip(tmp_path):
 def test_a_session_has_about_eight_slides(plan, i):
     names = make_slides.read_plans()[plan][i]["walks"]
     slides = make_slides.session([walk_parts.read_walk(name) for name in names])
-    assert (6 if plan == "more" else 7) <= len(slides) <= 10  # walk 8 has two figures
+    assert 7 <= len(slides) <= 10
+    assert any("One for you" in one for one in slides) == (len(names) == 1)
     assert len([one for one in slides if 'class="opens"' in one]) == len(names)
     assert any('class="asks"' in one for one in slides)
     assert any('class="shows"' in one for one in slides)
@@ -103,7 +105,7 @@ def test_a_session_has_about_eight_slides(plan, i):
 
 
 def test_an_answer_waits_for_the_next_key():
-    slides = list(make_slides.slides_of(WALKS[0], 3, 2))
+    slides = list(make_slides.slides_of(WALKS[0], 3, 2, task=True))
     (asked,) = [one for one in slides if "The query becomes zero" in one]
     before, _, after = asked.partition('<div class="answer fragment">')
     assert "What comes out each time" in before
