@@ -98,6 +98,7 @@ def passes():
 def test_who_changes_the_weights_changes_nothing_else(which):
     module, output = passes()[which]()
     weights = module.attention_weights
+    assert not weights.requires_grad  # nor is its graph kept
     before = weights.clone()
     weights.div_(2)
     assert torch.equal(module.attention_weights, before)

@@ -381,7 +381,7 @@ def test_bad_bandwidths_say_so(bandwidth):
     ],
 )
 def test_bad_data_is_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match="^" + message):
         nadaraya_watson(*arguments, 1.0)
 
 
@@ -510,7 +510,7 @@ def test_the_module_names_wrong_kinds():
     ],
 )
 def test_the_module_names_wrong_shapes(shapes, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match="^" + message):
         d2l.NWKernelRegression()(*(torch.rand(shape) for shape in shapes))
 
 

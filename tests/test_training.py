@@ -101,7 +101,7 @@ def test_padding_does_not_change_the_loss_or_its_gradient():
     ],
 )
 def test_shapes_that_do_not_fit_are_told_so(logits, targets, lengths, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match="^" + message):
         masked_loss(
             torch.zeros(logits),
             torch.zeros(targets, dtype=torch.long),
@@ -112,14 +112,14 @@ def test_shapes_that_do_not_fit_are_told_so(logits, targets, lengths, message):
 @pytest.mark.parametrize("length", [4, -1])
 def test_a_length_that_the_targets_do_not_have_is_told_so(length):
     logits, targets = torch.zeros(2, 3, 5), torch.zeros(2, 3, dtype=torch.long)
-    with pytest.raises(ValueError, match=rf"valid_lens\[1\] is {length}; it needs .* 0 to 3"):
+    with pytest.raises(ValueError, match=rf"^valid_lens\[1\] is {length}; it needs .* 0 to 3"):
         masked_loss(logits, targets, torch.tensor([3, length]))
 
 
 @pytest.mark.parametrize("token", [5, -1, -100])
 def test_a_valid_target_outside_of_the_vocabulary_is_told_so(token):
     logits, targets = torch.zeros(1, 3, 5), torch.tensor([[4, token, 0]])
-    with pytest.raises(ValueError, match=rf"targets\[0, 1\] is {token}; it needs .* 0 to 4$"):
+    with pytest.raises(ValueError, match=rf"^targets\[0, 1\] is {token}; it needs .* 0 to 4$"):
         masked_loss(logits, targets, torch.tensor([2]))
     assert masked_loss(logits, targets, torch.tensor([1])).item() == pytest.approx(math.log(5))
 
@@ -140,7 +140,7 @@ def test_types_that_do_not_fit_are_told_so(changed, message):
         "targets": torch.zeros(1, 2, dtype=torch.long),
         "valid_lens": torch.tensor([2]),
     }
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match="^" + message):
         masked_loss(**{**fit, **changed})
 
 
@@ -576,7 +576,9 @@ def test_training_that_makes_no_sense_is_told_so():
 def test_numbers_that_make_no_sense_are_told_so(option, wrong, needs):
     for number in wrong:
         model = Recorder()
-        with pytest.raises(ValueError, match=re.escape(f"{option} is {number}; it needs {needs}")):
+        with pytest.raises(
+            ValueError, match="^" + re.escape(f"{option} is {number}; it needs {needs}")
+        ):
             train(
                 model,
                 lambda _: [torch.tensor(1.0)],
