@@ -36,13 +36,12 @@ def fused_attention(
         return fused_attention(queries, keys, values, mask, dropout).squeeze(1)
     shared = {"enable_gqa": True} if keys.shape[1] < queries.shape[1] else {}
 
-    def kernel(mask: Tensor | None) -> Tensor:
-        if bias is not None:  # the kernel adds a mask of numbers to the scores, and takes one alone
-            mask = bias[None] if mask is None else torch.where(mask, bias, -torch.inf)
-        return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, **shared)
-
-    if mask is None or mask.device.type in GIVES_ZEROS:
-        return kernel(mask)
-    # Others may give NaN. So these rows look everywhere, and their output is emptied after.
-    empty = ~mask.any(dim=-1, keepdim=True)  # (B, H, Q, 1)
-    return kernel(mask | empty).masked_fill(empty, 0.0)
+    empty = None
+    if mask is not None and mask.device.type not in GIVES_ZEROS:
+        # Others may give NaN. So these rows look everywhere, and their output is emptied after.
+        empty = ~mask.any(dim=-1, keepdim=True)  # (B, H, Q, 1)
+        mask = mask | empty
+    if bias is not None:  # the kernel adds a mask of numbers to the scores, and takes one alone
+        mask = bias[None] if mask is None else torch.where(mask, bias, -torch.inf)
+    output = F.scaled_dot_product_attention(queries, keys, values, mask, dropout, **shared)
+    return output if empty is None else output.masked_fill(empty, 0.0)

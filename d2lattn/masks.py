@@ -24,6 +24,11 @@ def made(mask: Mask) -> Tensor | None:
     return mask() if callable(mask) else mask
 
 
+def unchanging(mask: Mask) -> Mask:
+    """Give a mask that stays as it is when its owner changes theirs in place."""
+    return mask if mask is None or callable(mask) else mask.clone()
+
+
 def length_mask(valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_lens") -> Tensor:
     """Say which steps are valid, as booleans that broadcast to `shape`.
 

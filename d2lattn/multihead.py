@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from d2lattn.checks import check_floats, check_shapes, check_sizes, wrong
-from d2lattn.masks import Mask, made, window_mask
+from d2lattn.masks import Mask, made, unchanging, window_mask
 from d2lattn.positional import LinearBiases, RotaryPositions
 from d2lattn.scoring import AdditiveAttention, Attends, DotProductAttention, mask_of
 
@@ -208,7 +208,7 @@ class MultiHeadAttention(Attends, nn.Module):
     def _nearby(self, mask: Mask, window: int, q: Tensor, k: Tensor, start: int) -> Mask:
         """Say how to make the part of a mask that the window leaves."""
         sizes, num_first, device = (q.shape[2], k.shape[2]), self.num_first, q.device
-        given = mask.clone() if isinstance(mask, Tensor) else mask  # which its owner may change
+        given = unchanging(mask)
 
         def make() -> Tensor:
             near = window_mask(*sizes, window, num_first, start, device)  # (Q, K)

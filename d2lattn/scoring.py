@@ -23,7 +23,7 @@ from torch.nn import functional as F
 
 from d2lattn.checks import check_floats, check_shapes, check_share, check_sizes, wrong
 from d2lattn.fused import fused_attention
-from d2lattn.masks import Mask, length_mask, made
+from d2lattn.masks import Mask, length_mask, made, unchanging
 
 
 class _Own(local):
@@ -287,7 +287,7 @@ class _DotProductWeights:
         self, queries: Tensor, keys: Tensor, mask: Mask, bias: Callable[[], Tensor] | None
     ) -> None:
         self.queries, self.keys, self.bias = queries.detach(), keys.detach(), bias
-        self.mask = mask if mask is None or callable(mask) else mask.clone()
+        self.mask = unchanging(mask)
         self.versions: dict[str, int] = {}
         if torch.compiler.is_compiling():
             # The compiler cannot give both a tensor, as a decoder's state does, and a view of it.
