@@ -1,5 +1,6 @@
 """What several tests share: the browser, a single thread, and a benchmark's page."""
 
+import locale
 import os
 import shutil
 import sys
@@ -43,6 +44,28 @@ def chromium() -> Iterator:
         browser = playwright.chromium.launch(executable_path=executable, args=SWITCHES)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def accessible() -> Callable[..., None]:
+    """Let axe look at a page, or at a part of it, and find nothing."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    def check(page: object, what: str = "", context: object = None, **options: object) -> None:
+        # What passes is not asked for: to describe it takes longer than to find it. Nor are style
+        # sheets asked for once more: from a folder no script may read them.
+        options |= {"resultTypes": ["violations"], "preload": False}
+        results = Axe().run(page, context=context, options=options)
+        assert results.violations_count == 0, f"{what}: {results.generate_report()}"
+
+    return check
+
+
+@pytest.fixture
+def compiler() -> None:
+    """Skip what PyTorch compiles where the locale is not UTF-8: it could not read its own files."""
+    if locale.getpreferredencoding(do_setlocale=False).upper() not in {"UTF-8", "UTF8"}:
+        pytest.skip("PyTorch's compiler reads its own files in the locale's encoding")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import torch
 import d2lattn as d2l
 from d2lattn.masks import length_mask
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = pytest.mark.usefixtures("one_thread", "compiler")
 
 
 def models():

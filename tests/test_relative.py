@@ -334,6 +334,7 @@ def test_layers_of_two_precisions_may_share_positions(relative):
     ],
     ids=["rotary", "biases"],
 )
+@pytest.mark.usefixtures("compiler")
 def test_it_compiles_in_one_graph(relative):
     torch.compiler.reset()
     options = {"relative": relative, "window": 2, "num_first": 1, "num_kv_heads": 1}

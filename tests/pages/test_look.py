@@ -1,10 +1,10 @@
 """The book's own clothes: what readers do on a page, with a mouse, with keys, without a script."""
 
 import re
+from functools import partial
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -57,17 +57,11 @@ PRUNE = """() => {
 }"""
 
 
-def clean(page, **options):
-    # What is in a figure has its own test, in all its views; and axe sees no text in a formula
-    context = {"exclude": [[".d2lx"], ["th:has(math)"]]}
-    # What passes is not asked for: to describe it takes longer than to find it
-    options |= {"resultTypes": ["violations"], "preload": False}
-    results = Axe().run(page, context=context, options=options)
-    assert results.violations_count == 0, results.generate_report()
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_axe_finds_nothing_on_any_kind_of_page(visit, kind):
+def test_axe_finds_nothing_on_any_kind_of_page(visit, accessible, kind):
+    # What is in a figure has its own test, in all its views; and axe sees no text in a formula
+    exclude = {"exclude": [[".d2lx"], ["th:has(math)"]]}
+    clean = partial(accessible, context=exclude)
     seen = visit(KINDS[kind])
     seen.page.evaluate(PRUNE)
     clean(seen.page, rules={rule: {"enabled": False} for rule in COLOURS})

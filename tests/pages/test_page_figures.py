@@ -1,9 +1,9 @@
 """Built pages with interactive figures, from a folder: no barrier in any view, in both themes."""
 
 import re
+from functools import partial
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 pytestmark = pytest.mark.browser
 
@@ -23,17 +23,12 @@ def test_a_page_works_from_a_folder(visit, figures_on):
 
 # The figures alone are asked each time (test_explorable_pages.py), in each of their views.
 @pytest.mark.weekly
-def test_axe_finds_nothing_in_its_figures(visit, figures_on):
+def test_axe_finds_nothing_in_its_figures(visit, accessible, figures_on):
     seen = visit(figures_on, "file")
     page = seen.page
     page.wait_for_selector(".d2lx > .d2lx")
 
-    def clean(view, **options):
-        # What passes is not asked for: to describe it takes longer than to find it. Nor are style
-        # sheets asked for once more: from a folder no script may read them.
-        options |= {"resultTypes": ["violations"], "preload": False}
-        results = Axe().run(page, context=".d2lx", options=options)
-        assert results.violations_count == 0, f"{view}: {results.generate_report()}"
+    clean = partial(accessible, page, context=".d2lx")
 
     def clean_in_both_themes(view, **options):
         clean(f"{view}, light", **options)

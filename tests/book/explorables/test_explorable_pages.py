@@ -4,7 +4,6 @@ import re
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 from explorable_pages import EXAMPLES, HOSTILE, assert_words_are_text, frame, shown
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -44,16 +43,13 @@ def test_renders_without_network(visit, example, scheme, theme, width):
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
-def test_axe_finds_nothing_in_any_view(visit, theme, width):
+def test_axe_finds_nothing_in_any_view(visit, accessible, theme, width):
     # Under a heading of the second level, as on the pages of the book.
     page = visit(*(example().to_html() for example in EXAMPLES.values()), theme=theme, width=width)
 
     def clean(what, **options):
         frame(page)
-        # What passes is not asked for: to describe it takes longer than to find it.
-        options |= {"resultTypes": ["violations"], "preload": False}
-        results = Axe().run(page, options=options)
-        assert results.violations_count == 0, f"{what}: {results.generate_report()}"
+        accessible(page, what, **options)
 
     # Colours are looked at where these figures stand, on their pages: there each view has both
     # themes. Here they are where no page is tested, after a guess.
