@@ -122,7 +122,7 @@ def slides_of(walk: Walk, predictions: int, plots: int, task: bool) -> Iterator[
 
 
 def session(walks: list[Walk]) -> list[str]:
-    """Make about eight slides: all for one walk, with its task, or shared by two."""
+    """Make six to ten slides: all for one walk, with its task, or shared by two."""
     share = (3, 2, True) if len(walks) == 1 else (1, 1, False)
     return [one for walk in walks for one in slides_of(walk, *share)]
 
