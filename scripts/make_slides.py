@@ -99,11 +99,19 @@ def chosen(walk: Walk, predictions: int, plots: int) -> list[Figure | Prediction
     return [part for part in walk.parts if part is drawing or part in asked or part in taken]
 
 
-def slides_of(walk: Walk, predictions: int, plots: int, task: bool) -> Iterator[str]:
-    """Make the slides of one walk."""
+def slides_of(walk: Walk, predictions: int, plots: int, alone: bool) -> Iterator[str]:
+    """Make the slides of one walk; alone it begins with what was before, and holds its task."""
     title = f'<p class="label">Chapter {walk.number}</p>\n<h1>{html.escape(walk.title)}</h1>'
     asked = html.escape(questions().get(walk.number, ""))
     yield slide(f'{title}\n<p class="question">{asked}</p>', where(walk, ""), "opens")
+    if alone and walk.recalls:
+        asks = "".join(
+            f'<div class="recalls">{as_html(one.asks)}'
+            f'<div class="answer fragment">{as_html(one.answer)}</div></div>'
+            for one in walk.recalls
+        )
+        label = '<p class="label">From earlier chapters</p>'
+        yield slide(f"{label}\n{asks}", where(walk, walk.recalls[0].section), "asks")
     for count, part in enumerate(chosen(walk, predictions, plots)):
         note = where(walk, part.section)
         if isinstance(part, Figure):
@@ -113,7 +121,7 @@ def slides_of(walk: Walk, predictions: int, plots: int, task: bool) -> Iterator[
             asks = f'<div class="asks">{as_html(part.asks[:1].upper() + part.asks[1:])}</div>'
             label = '<p class="label">Predict first</p>'
             yield slide(f"{label}\n{asks}\n{answer}", f"{note}. Everybody writes it down.", "asks")
-    if task:
+    if alone:
         asks = f'<p class="label">One for you</p>\n<div class="asks">{as_html(walk.task)}</div>'
         yield slide(asks, f"{where(walk, 'One for you')}, which has the solution.", "asks")
     answer = f'<div class="fragment">{as_html(walk.take_away)}</div>'
@@ -122,7 +130,7 @@ def slides_of(walk: Walk, predictions: int, plots: int, task: bool) -> Iterator[
 
 
 def session(walks: list[Walk]) -> list[str]:
-    """Make six to ten slides: all for one walk, with its task, or shared by two."""
+    """Make about eight slides: all for one walk, or shared by two."""
     share = (3, 2, True) if len(walks) == 1 else (1, 1, False)
     return [one for walk in walks for one in slides_of(walk, *share)]
 

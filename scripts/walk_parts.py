@@ -21,6 +21,7 @@ CHAPTERS = ROOT / "chapters"
 
 _CAPTION = re.compile(r"\*Figure (\w+\.\d+)\.\*? (.*?)(?:\n\n|\Z)", re.DOTALL)
 _PREDICTION = re.compile(r"^(:{3,})\{dropdown\} Predict first: (.*?)\n(.*?)\n\1\s*$", re.M | re.S)
+_RECALL = re.compile(r"^(:{3,})\{dropdown\} \*Chapter \w+:\* (.*?)\n(.*?)\n\1\s*$", re.M | re.S)
 _TASK = re.compile(r"^## One for you\n(.*?)(?=\n:{3,}|\n## |\Z)", re.M | re.S)
 _TITLE = re.compile(r"^# (\d+\w?)\. (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
@@ -45,7 +46,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a reader is asked before a result, in Markdown, and the answer."""
+    """What a reader is asked before a result or a walk, in Markdown, and the answer."""
 
     asks: str
     answer: str
@@ -59,6 +60,7 @@ class Walk:
     folder: str
     number: str
     title: str
+    recalls: list[Prediction] = field(default_factory=list)
     parts: list[Figure | Prediction] = field(default_factory=list)
     task: str = ""
     answer: str = ""
@@ -134,6 +136,8 @@ def read_walk(folder: str) -> Walk:
                 section = plain(mark[1])
             else:
                 walk.parts.append(Prediction(mark[2].strip(), mark[3].strip(), section))
+        for one in _RECALL.finditer(cell.source):
+            walk.recalls.append(Prediction(one[2].strip(), one[3].strip(), section))
         if task := _TASK.search(cell.source):
             walk.task = task[1].strip()
         if "## The answer" in cell.source:

@@ -93,10 +93,10 @@ def test_the_same_figures_make_the_same_zip(tmp_path):
     ("plan", "i"),
     [(plan, i) for plan, all_of in make_slides.read_plans().items() for i in range(len(all_of))],
 )
-def test_a_session_has_six_to_ten_slides(plan, i):
+def test_a_session_has_about_eight_slides(plan, i):
     names = make_slides.read_plans()[plan][i]["walks"]
     slides = make_slides.session([walk_parts.read_walk(name) for name in names])
-    assert 6 <= len(slides) <= 10
+    assert 7 <= len(slides) <= 10
     assert any("One for you" in one for one in slides) == (len(names) == 1)
     assert len([one for one in slides if 'class="opens"' in one]) == len(names)
     assert any('class="asks"' in one for one in slides)
@@ -105,11 +105,19 @@ def test_a_session_has_six_to_ten_slides(plan, i):
 
 
 def test_an_answer_waits_for_the_next_key():
-    slides = list(make_slides.slides_of(WALKS[0], 3, 2, task=True))
+    slides = list(make_slides.slides_of(WALKS[0], 3, 2, alone=True))
     (asked,) = [one for one in slides if "The query becomes zero" in one]
     before, _, after = asked.partition('<div class="answer fragment">')
     assert "What comes out each time" in before
     assert "the answer is the average" in after
+
+
+def test_what_was_before_is_asked_where_a_walk_has_its_session_alone():
+    walk = next(walk for walk in WALKS if walk.number == "9")
+    assert len(walk.recalls) >= 2
+    alone, shared = (list(make_slides.slides_of(walk, 1, 1, alone=one)) for one in (True, False))
+    assert alone[1].count('<div class="answer fragment">') == len(walk.recalls)
+    assert "From earlier chapters" not in "".join(shared)
 
 
 def test_without_reveal_js_there_is_one_line(tmp_path, monkeypatch):
