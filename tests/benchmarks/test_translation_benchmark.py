@@ -35,7 +35,9 @@ def test_projecting_once_makes_a_training_step_faster():
             times[name].append(process_time() - start)
     torch.set_num_threads(threads)
     once, every_step = (statistics.median(times[name][1:]) for name in functions)
-    assert once <= 0.85 * every_step
+    # Without vector instructions most of the time is the tanh's, which both ways take.
+    plain = torch.backends.cpu.get_cpu_capability() == "DEFAULT"
+    assert once <= (0.95 if plain else 0.85) * every_step
 
 
 @pytest.mark.slow
