@@ -140,7 +140,7 @@ def main() -> None:
     chosen = parser.parse_args()
     if sys.platform != "linux":
         raise SystemExit("only Linux refuses memory in this way")
-    every = sorted(CHAPTERS.glob("[0-9]*/*.ipynb"))
+    every = [*sorted(CHAPTERS.glob("[0-9]*/*.ipynb")), CHAPTERS / "which-would-you-sign.ipynb"]
     paths = [path.resolve() for path in chosen.notebooks] or every
     print_and_write(lines(paths, len(every)), chosen.output)
 
