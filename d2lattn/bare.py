@@ -160,11 +160,11 @@ class Transformer(nn.Module):  # encode the source once, decode the target
         super().__init__()
         sizes = num_hiddens, ffn_num_hiddens, num_heads  # of a block
         self.encode = BlockStack(source_size, EncoderBlock, depth, *sizes)
-        self.answer = BlockStack(target_size, DecoderBlock, depth, *sizes)
+        self.decoder = BlockStack(target_size, DecoderBlock, depth, *sizes)
         self.dense = nn.Linear(num_hiddens, target_size)
 
     def decode(self, target, encoded, mask=None):  # (B, T) -> (B, T, V)
-        return self.dense(self.answer(target, encoded, mask))
+        return self.dense(self.decoder(target, encoded, mask))
 
     def forward(self, source, target, mask=None):  # mask: (B, 1, 1, S)
         return self.decode(target, self.encode(source, mask), mask)

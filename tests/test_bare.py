@@ -364,8 +364,8 @@ def test_every_layer_keeps_the_weights_of_its_heads():
     package(source, target)
     for half, which, theirs in (
         (page.encode, "attention", package.encoder.attention_weights),
-        (page.answer, "attention1", package.decoder.self_attention_weights),
-        (page.answer, "attention2", package.decoder.attention_weights),
+        (page.decoder, "attention1", package.decoder.self_attention_weights),
+        (page.decoder, "attention2", package.decoder.attention_weights),
     ):
         ours = [getattr(block, which).attention_weights for block in half.blocks]
         close(torch.stack(ours, dim=1), theirs)
@@ -374,7 +374,7 @@ def test_every_layer_keeps_the_weights_of_its_heads():
 def test_a_new_one_starts_as_the_packages_does():
     """Entries of embedded tokens are about 1, so that they do not drown positions."""
     page = bare.Transformer(2000, 3000, 1, 64, 8, 4)
-    for half in (page.encode, page.answer):
+    for half in (page.encode, page.decoder):
         assert abs(half.embedding.weight.std() * 64**0.5 - 1) < 0.02
 
 

@@ -46,7 +46,7 @@ def build(seed: int, forgetful: bool = False) -> bare.Transformer:
     torch.manual_seed(seed)
     model = bare.Transformer(10, 10, 2, *SIZES)
     if forgetful:
-        model.answer = bare.BlockStack(10, Forgetful, 2, *SIZES)  # as large
+        model.decoder = bare.BlockStack(10, Forgetful, 2, *SIZES)  # as large
     return model
 
 
