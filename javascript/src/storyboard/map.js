@@ -78,7 +78,9 @@ export function map(source, onresize) {
     const under = top + side;
     const rowC = under + FAN + 14;
     const [rowJ, rowS, rowW] = [rowC + 48, rowC + 96, rowC + 138];
-    const [left, middle, right, word] = [26, 0.56 * width, width - 50, 0.3 * width];
+    const [left, middle, right] = [26, 0.56 * width, width - 50];
+    // Between the line of the query and the box that it joins, an arrow's length away
+    const wide = Math.min(72, middle - 46 - (left + 8));
     const [context, last] = [indexed("c", now.i + 1), clip(now.last, 9)];
 
     names.forEach((name, t) => {
@@ -105,8 +107,8 @@ export function map(source, onresize) {
     write("asks", 2, { x: left + 8, y: rowC + 18, "text-anchor": "start" });
     arrow(6, [middle, rowC + 13], [middle, rowJ - BOX / 2 - 1]);
     box(context, 5, middle, rowC, 36);
-    arrow(6, [word + 36, rowJ], [middle - 33, rowJ]);
-    box(last, 6, word, rowJ, 72);
+    arrow(6, [middle - 46, rowJ], [middle - 33, rowJ]);
+    box(last, 6, middle - 46 - wide / 2, rowJ, wide);
     box(`[${context}; y]`, 6, middle, rowJ, 64);
     arrow(7, [middle, rowJ + BOX / 2], [middle, rowS - BOX / 2 - 1]);
     arrow(7, [left + 22, rowS], [middle - 27, rowS]);

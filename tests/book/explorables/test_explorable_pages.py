@@ -73,6 +73,17 @@ def test_axe_finds_nothing_in_any_view(visit, accessible, theme, width):
     clean("in the second view", **shapes)
 
 
+def test_no_label_spills_over_its_button(visit):
+    page = visit(*(example().to_html() for example in EXAMPLES.values()))
+    for width in (320, 560, 620, 680, 900, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        frame(page)
+        spilt = page.locator(".d2lx button:visible").evaluate_all(
+            "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
+        )
+        assert spilt == [], width
+
+
 def test_says_something_without_scripts(visit, example):
     page = visit(example().to_html(), scripts=False)
     assert "Interactive figure" in page.inner_text("main")
