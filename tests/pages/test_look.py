@@ -194,15 +194,16 @@ def test_a_page_saved_by_a_browser_works(visit, chromium, book, tmp_path):
     troubles = []
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.goto((tmp_path / "saved.html").as_uri())
-    first, second = page.locator(".asking:has(.predict)").all()[:2]
+    first = page.locator(".asking:has(.predict)").first
     expect(first.locator(".answer")).to_be_visible()
     expect(first.locator("form")).to_be_hidden()
-    second.get_by_role("textbox", name="My guess").fill("nothing")
+    first.locator("summary").click()  # closed, it takes another guess
+    first.get_by_role("textbox", name="My guess").fill("nothing")
     page.keyboard.press("Enter")
-    expect(second.locator(".answer")).to_contain_text("You said nothing")
+    expect(first.locator(".answer")).to_contain_text("You said nothing")
     for code in page.locator(".cell_input .highlight").all()[:3]:
         expect(code.locator(".copy")).to_have_count(1)
-    assert page.locator("article math").count() > 30
+    assert page.locator("article math").count() > 20
     page.get_by_role("button", name="Contents").click()
     expect(page.get_by_role("navigation", name="Contents")).to_be_visible()
     page.keyboard.press("Escape")
@@ -328,14 +329,14 @@ def test_a_caption_is_near_its_picture_and_stays_as_long_as_that_is_seen(visit):
     }))"""
     found = page.evaluate(boxes)
     widths = [one["picture"]["width"] for one in found]
-    assert min(widths) < 350 < 620 < max(widths)
+    assert min(widths) < 460 < 620 < max(widths)
     for one in found:
         assert 0 < one["caption"]["left"] - one["picture"]["right"] < 60
         assert one["caption"]["top"] == one["picture"]["top"]  # and not that of its code
     tall = max(range(len(found)), key=lambda i: found[i]["picture"]["height"])
-    page.evaluate(f"scrollBy(0, {found[tall]['picture']['top'] + 250})")
+    page.evaluate(f"scrollBy(0, {found[tall]['picture']['top'] + 100})")
     one = page.evaluate(boxes)[tall]
-    assert one["picture"]["top"] < -200
+    assert one["picture"]["top"] < -50
     assert 0 < one["caption"]["top"] < one["caption"]["bottom"] < one["picture"]["bottom"]
 
 
@@ -503,7 +504,7 @@ def test_every_chapter_stands_on_the_landing_page_with_its_drawing(visit, pages)
 
 def test_formulas_need_no_script_and_their_font_is_the_books(without_script):
     page = without_script(WALK)
-    assert page.locator("article math").count() > 30
+    assert page.locator("article math").count() > 20
     font = page.locator("article math").first.evaluate("m => getComputedStyle(m).fontFamily")
     assert font.startswith("Formula")
 
