@@ -106,7 +106,7 @@ def test_a_session_has_about_eight_slides(plan, i):
 
 def test_an_answer_waits_for_the_next_key():
     slides = list(make_slides.slides_of(WALKS[0], 3, 2, alone=True))
-    (asked,) = [one for one in slides if "The query becomes zero" in one]
+    (asked,) = [one for one in slides if "the query above by 0" in one]
     before, _, after = asked.partition('<div class="answer fragment">')
     assert "What comes out each time" in before
     assert "the answer is the average" in after
