@@ -18,7 +18,7 @@ import {
 import { judged, pointed, reasons } from "./sign/verdicts.js";
 
 const STATE = ["case", "swaps", "answers"];
-const VERDICTS = ["plausible", "read", "needed"];
+const VERDICTS = ["plausible", "used", "needed"];
 const WIDEST = 15;
 const MOST = 12;
 const WORD = 11;
@@ -202,7 +202,7 @@ function render({ model, el }) {
     const moved = drawn !== k && drawn >= 0;
     drawn = k;
     const [word, at, swap, given] = [target[asked], pointed(picture), now.swaps[k], now.answers[k]];
-    const right_ = (i) => (now.answers[i] === "yes") === judged(pictures[i]).read;
+    const right_ = (i) => (now.answers[i] === "yes") === judged(pictures[i]).used;
     steps.forEach((one, i) => {
       const done = now.answers[i];
       attr(one, {
@@ -217,12 +217,12 @@ function render({ model, el }) {
     });
 
     claim.replaceChildren(
-      "At ",
-      h("em", {}, source[at]),
-      " the model read that it is ",
+      "To write ",
       em(word),
       ", not ",
       em(picture.turned),
+      ", the model used its state at ",
+      h("em", {}, source[at]),
       ". Would you sign?",
     );
     states.forEach((one, i) => {
@@ -272,8 +272,9 @@ function render({ model, el }) {
     const opening = given === "yes" ? "You signed" : "You did not sign";
     told.replaceChildren(
       `${opening}, and you were ${good ? "right" : "wrong"}: `,
+      "for ",
       em(word),
-      ` was ${facts.read ? "" : "not "}read at `,
+      ` the model ${facts.used ? "used" : "did not use"} its state at `,
       h("em", {}, source[at]),
       ".",
     );

@@ -319,14 +319,14 @@ def check_tests(letters: str) -> str:
         raise Differs('Give four letters from A to D, such as "ABCD".')
     reasons = {
         "D": "What a person would draw is what gold links say.",
-        "A": "Another noun's state, put in its place, changes the word only if it is read.",
+        "A": "Another noun's state, put in its place, changes the word only if it is used.",
         "C": "How much of a value arrives, its weight and the two matrices decide.",
         "B": "What would be missed shows when it is missing, with and without the others.",
     }
     for place, (given, right) in enumerate(zip(chosen, reasons, strict=True), start=1):
         if given != right:
             raise Differs(f"look at question {place} again. {reasons[right]}")
-    return "plausible, read, arriving and needed are four things, each with a test of its own."
+    return "plausible, used, arriving and needed are four things, each with a test of its own."
 
 
 @check("5b.4")

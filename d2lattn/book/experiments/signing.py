@@ -55,7 +55,7 @@ CASES = (
         "she is very old .",
         "vieille",
         ("she", "he"),
-        "At “old” it read old. Woman or man it had read three words earlier, for “elle”, and "
+        "At “old” it found old. Woman or man it had found three words earlier, for “elle”, and "
         "remembered. No row shows a memory.",
     ),
     Case(
@@ -72,7 +72,7 @@ CASES = (
         "le",
         ("horse", "cow"),
         "This is picture 2 once more, line for line. But here the other translator wrote the "
-        "sentence, the one of picture 1, and it read the gender at “horse”. Same sentence, same "
+        "sentence, the one of picture 1, and it used “horse” for the gender. Same sentence, same "
         "translation, same picture: true there, false here.",
         drawn=BOTH_WAYS,
     ),

@@ -10,7 +10,7 @@ from d2lattn.book.explorables.traits import UnusableValue, Whole, one_number, ro
 
 MOST, LONGEST = 9, 12
 ANSWERS = ("", "yes", "no")
-VERDICTS = ("plausible", "read", "needed")
+VERDICTS = ("plausible", "used", "needed")
 TINY = {
     "source": ["the", "cat"],
     "target": ["la", "chatte"],
@@ -69,11 +69,11 @@ def is_place(one: Any) -> bool:
 class Sign(Explorable):
     """Pictures of attention that the reader signs or does not, and can test by an exchange.
 
-    Each picture claims that the translator read at the darkest place of a row which word to write.
+    Each picture claims that the translator used its state at the darkest place of a row for a word.
     The reader may exchange the states of the encoder for another sentence's, one at a time, and
     sees the word that the translator writes then. Once they have signed or not, three verdicts
-    stand there: *plausible*, the place is one that a person would link; *read*, exchanging the
-    state there turns the word; *needed*, hiding it changes the word. Who signs what is read, and
+    stand there: *plausible*, the place is one that a person would link; *used*, exchanging the
+    state there turns the word; *needed*, hiding it changes the word. Who signs what is used, and
     nothing else, is right.
 
     Traits:
@@ -92,7 +92,7 @@ class Sign(Explorable):
 
     >>> sign = Sign()
     >>> sign.swaps, sign.answers, verdicts(sign.pictures[0])
-    ([-1], [''], {'plausible': False, 'read': True, 'needed': False})
+    ([-1], [''], {'plausible': False, 'used': True, 'needed': False})
     """
 
     module = "sign"
@@ -149,11 +149,11 @@ def pointed(picture: Picture) -> int:
 
 
 def verdicts(picture: Picture) -> dict[str, bool]:
-    """Tell whether a picture is plausible, read and needed."""
+    """Tell whether a picture is plausible, used and needed."""
     at = pointed(picture)
     return {
         "plausible": at in picture["gold"],
-        "read": picture["exchanged"][at][0] == picture["turned"],
+        "used": picture["exchanged"][at][0] == picture["turned"],
         "needed": picture["hidden"][at][0] != picture["target"][picture["asked"]],
     }
 

@@ -24,7 +24,7 @@ export function judged(picture) {
   const at = pointed(picture);
   return {
     plausible: picture.gold.includes(at),
-    read: picture.exchanged[at][0] === picture.turned,
+    used: picture.exchanged[at][0] === picture.turned,
     needed: picture.hidden[at][0] !== picture.target[picture.asked],
   };
 }
@@ -43,7 +43,7 @@ export function reasons(picture, digits) {
   const at = pointed(picture);
   const named = (/** @type {number[]} */ all) => listed(all.map((i) => `“${source[i]}”`));
   const [word, one] = [`“${target[asked]}”`, named([at])];
-  const { plausible, read, needed } = judged(picture);
+  const { plausible, used, needed } = judged(picture);
   const others = turning(picture).filter((place) => place !== at);
   const states = `state${others.length > 1 ? "s" : ""} at ${named(others)}`;
   const [swapped, without] = [exchanged[at], hidden[at]];
@@ -51,7 +51,7 @@ export function reasons(picture, digits) {
     plausible: plausible
       ? `A person, too, would link ${word} to ${one}.`
       : `A person would link ${word} to ${named(gold)}.`,
-    read: read
+    used: used
       ? `Exchange the state at ${one}, and ${word} becomes “${swapped[0]}” (${digits(swapped[1])}).`
       : `Exchange the state at ${one}, and ${word} stays (${digits(swapped[1])}).` +
         (others.length ? ` It turns with the ${states}.` : ""),

@@ -90,7 +90,7 @@ def test_no_two_pictures_have_the_same_verdicts_and_eyes_alone_find_one(pictures
     found = [verdicts(one) for one in pictures]
     assert len({tuple(one.values()) for one in found}) == 5
     # Who signs what is plausible
-    assert sum(one["plausible"] == one["read"] for one in found) == 1
+    assert sum(one["plausible"] == one["used"] for one in found) == 1
 
 
 def test_no_verdict_hangs_on_a_hair(pictures):

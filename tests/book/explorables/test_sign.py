@@ -66,8 +66,8 @@ def test_unusable_state_is_told(state, words):
 
 
 def test_the_verdicts_are_those_of_the_definitions():
-    assert verdicts(PICTURES[0]) == {"plausible": False, "read": True, "needed": True}
-    assert verdicts(PICTURES[1]) == {"plausible": True, "read": False, "needed": False}
+    assert verdicts(PICTURES[0]) == {"plausible": False, "used": True, "needed": True}
+    assert verdicts(PICTURES[1]) == {"plausible": True, "used": False, "needed": False}
 
 
 def told(page) -> str:
@@ -77,7 +77,7 @@ def told(page) -> str:
 def shown(page) -> dict[str, bool]:
     return {
         name: page.locator(f"[data-name='{name}']").inner_text().endswith("yes")
-        for name in ("plausible", "read", "needed")
+        for name in ("plausible", "used", "needed")
     }
 
 
@@ -133,10 +133,10 @@ def test_the_page_judges_as_python_does(visit, picture, signs):
     press(page, "I sign" if signs else "I don’t")
     found = verdicts(picture)
     assert shown(page) == found
-    assert ("you were right" in told(page)) == (signs == found["read"])
+    assert ("you were right" in told(page)) == (signs == found["used"])
     place = pointed(picture)
-    assert told(page).endswith(f"read at s{place}.")
-    assert ("not read at" in told(page)) == (not found["read"])
+    assert told(page).endswith(f" its state at s{place}.")
+    assert ("did not use" in told(page)) == (not found["used"])
 
 
 @pytest.mark.browser
@@ -167,7 +167,9 @@ def test_a_minute_by_keyboard_alone(visit):
     frame(page)
     # The buttons are gone: the focus is on what they led to, and a held key goes no further.
     assert page.evaluate("document.activeElement.dataset.name") == "told"
-    assert told(page) == "You did not sign, and you were wrong: le was read at cat."
+    assert told(page) == (
+        "You did not sign, and you were wrong: for le the model used its state at cat."
+    )
     # What was not tested is tested now, in sight.
     assert page.locator(".d2lx-asks ins").inner_text() == "la"
     to("Next picture")
@@ -234,7 +236,7 @@ def test_a_link_shows_the_same_picture_and_leaves_the_signing_to_its_reader(visi
     assert other.get_by_role("button", name="I sign").is_visible()
     for bad in ("#d2lx.sign.case=7", "#d2lx.sign.swaps=[12,0]", "#d2lx.sign.swaps=[0]"):
         other = visit(sign().to_html(), scheme="http", hash=bad)
-        assert "is le, not la" in other.locator(".d2lx-claim:visible").inner_text()
+        assert "write le, not la" in other.locator(".d2lx-claim:visible").inner_text()
         assert other.locator("ins").count() == 0
 
 
