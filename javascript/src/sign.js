@@ -271,12 +271,9 @@ function render({ model, el }) {
     claim.hidden = Boolean(given);
     const opening = given === "yes" ? "You signed" : "You did not sign";
     told.replaceChildren(
-      `${opening}, and you were ${good ? "right" : "wrong"}: `,
-      "for ",
-      em(word),
-      ` the model ${facts.used ? "used" : "did not use"} its state at `,
+      `${opening}, and you were ${good ? "right" : "wrong"}: the state at `,
       h("em", {}, source[at]),
-      ".",
+      ` was ${facts.used ? "" : "not "}used.`,
     );
     for (const row of rows) {
       row.says.replaceChildren(mark(facts[row.name]));
