@@ -16,9 +16,9 @@ def code(source="x = 1", tags=(), **data):
     return new_code_cell(source, metadata={"tags": list(tags)}, outputs=outputs if data else [])
 
 
-def test_80_words_take_a_minute_and_the_next_one_begins_another():
-    assert minutes(new_markdown_cell("word " * 80)) == 1
-    assert minutes(new_markdown_cell("word " * 81)) == 2
+def test_70_words_take_a_minute_and_the_next_one_begins_another():
+    assert minutes(new_markdown_cell("word " * 70)) == 1
+    assert minutes(new_markdown_cell("word " * 71)) == 2
 
 
 def test_a_displayed_formula_takes_a_minute():
@@ -42,14 +42,14 @@ def test_code_formulas_labels_and_addresses_are_no_words(text):
 
 
 def test_a_folded_answer_is_read_and_a_prediction_thought_about():
-    folded = new_markdown_cell(":::{dropdown} Predict: what comes?\n" + "word " * 37 + "\n:::")
+    folded = new_markdown_cell(":::{dropdown} Predict: what comes?\n" + "word " * 32 + "\n:::")
     found = honest_time.cost(new_notebook(cells=[folded]))
-    assert (found.words, found.predictions, found.minutes) == (40, 1, 2)  # 30 s and 90 s
+    assert (found.words, found.predictions, found.minutes) == (35, 1, 2)  # 30 s and 90 s
 
 
-def test_fifteen_lines_of_code_or_output_take_two_minutes():
-    assert minutes(code("\n".join(["x = 1"] * 15))) == 2
-    assert minutes(code("\n".join(["x = 1"] * 15), text_plain="1")) == 3
+def test_twelve_lines_of_code_or_output_take_two_minutes():
+    assert minutes(code("\n".join(["x = 1"] * 12))) == 2
+    assert minutes(code("\n".join(["x = 1"] * 12), text_plain="1")) == 3
     stream = new_output("stream", name="stdout", text="1\n" * 9)
     assert minutes(new_code_cell("", outputs=[stream])) == 2
 
@@ -87,18 +87,18 @@ def test_the_minutes_of_an_exercise_hold_its_code():
 def test_writing_mends_the_header_and_nothing_else(tmp_path, capsys):
     path = tmp_path / "walk.ipynb"
     header = new_markdown_cell("# Title\n\n*About … minutes. You need nothing.*")
-    nbformat.write(new_notebook(cells=[header, new_markdown_cell("word " * 225)]), path)
+    nbformat.write(new_notebook(cells=[header, new_markdown_cell("word " * 200)]), path)
     honest_time.main(["--write", str(path)])
     found = nbformat.read(path, as_version=4)
     assert found.cells[0].source == "# Title\n\n*About 3 minutes. You need nothing.*"
     assert honest_time.said(found) == honest_time.cost(found).minutes == 3
-    assert "3   23" in capsys.readouterr().out
+    assert "3   20" in capsys.readouterr().out
 
 
 def test_a_changed_word_renames_its_cell_and_nothing_else(tmp_path):
     path = tmp_path / "walk.ipynb"
     header = new_markdown_cell("# Title\n\n*About 3 minutes. You need nothing.*")
-    notebook = new_notebook(cells=[header, new_markdown_cell("word " * 225)])
+    notebook = new_notebook(cells=[header, new_markdown_cell("word " * 200)])
     run_notebooks.tidy(notebook)
     nbformat.write(notebook, path)
     before = path.read_bytes()
