@@ -161,11 +161,13 @@ class RotaryPositions(nn.Module):
     def turn(self, X: Tensor, start: int = 0) -> Tensor:
         """Turn what stands at `start` and after it, (B, H, T, head_dim)."""
         check_shapes(X=(X, "...", "T", self.P.shape[1]))
-        waves = _rows(self.P, X, start).to(X.dtype)  # (T, D)
-        sin, cos = waves.unflatten(-1, (-1, 2)).unbind(-1)  # (T, D) -> (T, D / 2, 2) -> (T, D / 2)
-        x, y = X.unflatten(-1, (-1, 2)).unbind(-1)  # (B, H, T, D / 2) each
-        turned = torch.stack((x * cos - y * sin, x * sin + y * cos), dim=-1)
-        return turned.flatten(-2)  # (B, H, T, D / 2, 2) -> (B, H, T, D)
+        # A pair (x, y) is the number x + iy, and to turn it by an angle is to multiply it by
+        # cos + i sin. There are no such numbers of half precision.
+        dtype = torch.promote_types(X.dtype, torch.float32)
+        sin, cos = _rows(self.P, X, start).to(dtype).unflatten(-1, (-1, 2)).unbind(-1)  # (T, D / 2)
+        pairs = torch.view_as_complex(X.to(dtype).unflatten(-1, (-1, 2)).contiguous())
+        turned = pairs * torch.complex(cos, sin)  # (B, H, T, D / 2) x (T, D / 2)
+        return torch.view_as_real(turned).flatten(-2).to(X.dtype)  # -> (B, H, T, D)
 
 
 class LinearBiases(nn.Module):
