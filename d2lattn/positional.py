@@ -162,7 +162,7 @@ class RotaryPositions(nn.Module):
         """Turn what stands at `start` and after it, (B, H, T, head_dim)."""
         check_shapes(X=(X, "...", "T", self.P.shape[1]))
         # A pair (x, y) is the number x + iy, and to turn it by an angle is to multiply it by
-        # cos + i sin. There are no such numbers of half precision.
+        # cos + i sin. Such numbers want their two halves side by side, and none has half precision.
         dtype = torch.promote_types(X.dtype, torch.float32)
         sin, cos = _rows(self.P, X, start).to(dtype).unflatten(-1, (-1, 2)).unbind(-1)  # (T, D / 2)
         pairs = torch.view_as_complex(X.to(dtype).unflatten(-1, (-1, 2)).contiguous())

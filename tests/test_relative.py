@@ -592,3 +592,13 @@ def test_heads_that_share():
     X = torch.arange(4.0).reshape(1, 2, 2, 1)
     assert scoring.share_heads(X, 4)[0, :, :, 0].tolist() == [[0, 1], [0, 1], [2, 3], [2, 3]]
     assert isinstance(heads(), nn.Module)
+
+
+def test_half_precision_turns_in_full_and_pairs_may_lie_anywhere():
+    rotary, wide = d2l.RotaryPositions(8), torch.randn(1, 2, 5, 9)
+    halves = wide[..., :8].bfloat16()
+    assert torch.equal(rotary.turn(halves), rotary.turn(halves.float()).bfloat16())
+    for X in (wide[..., 1:], wide.repeat_interleave(2, dim=-1)[..., 1:17:2]):
+        assert torch.equal(
+            rotary.turn(X), rotary.turn(X.clone(memory_format=torch.contiguous_format))
+        )
