@@ -175,8 +175,11 @@ function render({ model, el }) {
     ]),
   );
   el.append(
-    ...[ask.el, strip, strength.el, numbers, line.el],
-    noteLine("Dots: the values. Drag one, or use the arrow keys, to change it."),
+    ...[ask.el, headLine("Weights α: the share of each thing"), strip],
+    ...[strength.el, numbers, line.el],
+    noteLine(
+      "Dots: the values, larger the more weight they have. Arrow: the pooled value. Drag a dot, or use the arrow keys, to change its value.",
+    ),
     toolRow(resetButton(model, moved, predict.stop)),
     more(
       model,
