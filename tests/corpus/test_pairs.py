@@ -76,9 +76,9 @@ def test_pairs_are_distinct_and_of_3_to_25_tokens(seed):
 @pytest.mark.slow
 def test_the_english_decides_the_french_and_the_links():
     found = {}
-    for pair in itertools.islice(draw(1), 60_000):
+    for pair in itertools.islice(draw(1), 30_000):
         assert found.setdefault(pair.source, pair) == pair
-    assert len(found) > 50_000
+    assert 25_000 < len(found) < 29_000  # a thousand sentences came again
 
 
 @some

@@ -42,7 +42,9 @@ def test_renders_without_network(visit, example, scheme, theme, width):
     assert all(0 <= left <= right <= width for left, right in sides)
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
+@pytest.mark.parametrize(
+    ("theme", "width"), [pytest.param("light", 1280, marks=pytest.mark.weekly), ("dark", 360)]
+)
 def test_axe_finds_nothing_in_any_view(visit, accessible, theme, width):
     # Under a heading of the second level, as on the pages of the book.
     page = visit(*(example().to_html() for example in EXAMPLES.values()), theme=theme, width=width)

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import run_notebooks
-from lab_pages import CHAPTERS, LIVE, REPOSITORY, run_all, serving
+from lab_pages import CHAPTERS, ENDED, LIVE, REPOSITORY, run_all, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -52,6 +52,9 @@ def _write_until_its_explorable(chapter: Path, folder: Path) -> None:
     notebook = nbformat.read(chapter, as_version=4)
     shown = [i for i, cell in enumerate(notebook.cells) if "data-d2lx=" in str(cell.get("outputs"))]
     notebook.cells = notebook.cells[: shown[0] + 1]
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.execution_count = None  # as if it had not run
     (folder / chapter.parent.name).mkdir()
     nbformat.write(notebook, folder / chapter.parent.name / chapter.name)
 
@@ -142,9 +145,7 @@ def test_chapter_runs_and_its_explorable_is_live(open_notebook):
     page = open_notebook(f"{PLAYED.parent.name}/{PLAYED.name}")
     assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
     run_all(page)
-    status = page.locator("#jp-main-statusbar")
-    status.get_by_text("| Busy").wait_for(timeout=30_000)
-    status.get_by_text("| Idle").wait_for(timeout=120_000)
+    page.wait_for_function(ENDED, polling=100, timeout=120_000)
     # Cells far from the window are drawn only when they come near it.
     page.wait_for_function(
         """(live) => {
