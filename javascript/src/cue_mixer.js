@@ -178,7 +178,7 @@ function render({ model, el }) {
     ...[ask.el, headLine("Weights α: the share of each thing"), strip],
     ...[strength.el, numbers, line.el],
     noteLine(
-      "Dots: the values, larger the more weight they have. Arrow: the pooled value. Drag a dot, or use the arrow keys, to change its value.",
+      "Dots: the values, larger the more weight they have. Upright line: the pooled value. Drag a dot, or use the arrow keys, to change its value.",
     ),
     toolRow(resetButton(model, moved, predict.stop)),
     more(
