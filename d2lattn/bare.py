@@ -11,7 +11,7 @@ from torch import nn
 
 
 def masked_softmax(scores, mask=None):
-    """Share out a 1 among the keys in sight: e^score / sum of e^score."""
+    """Softmax over the keys the mask allows (the library takes lengths)."""
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)  # e^-inf = 0
     return scores.softmax(dim=-1)  # along the keys
@@ -24,7 +24,7 @@ def dot_product_scores(queries, keys):
 
 
 def additive_scores(queries, keys, W_q, W_k, w_v):
-    """Score every key for every query: w_v^T tanh(W_q q + W_k k)."""
+    """Give w_v^T tanh(W_q q + W_k k); the library takes W_q q and W_k k."""
     q = W_q(queries).unsqueeze(-2)  # (B, Q, D) -> (B, Q, F) -> (B, Q, 1, F)
     k = W_k(keys).unsqueeze(-3)  # (B, K, D) -> (B, K, F) -> (B, 1, K, F)
     return w_v(torch.tanh(q + k)).squeeze(-1)  # (B, Q, K, F) -> (B, Q, K)

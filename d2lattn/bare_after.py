@@ -2,8 +2,8 @@
 
 A second page beside `bare`, with its axes; besides, G heads of keys and values
 that H heads of queries share. The first four are options of the library's
-attention. What runs along the keys, or is carried along the words, is only
-here: it is PyTorch's softmax in other steps, and a sum in two orders.
+attention. Online softmax and linear attention are only here: one computes
+softmax tile by tile, the other replaces its e^(q k) by products of features.
 """
 
 import torch
@@ -12,7 +12,7 @@ from d2lattn.bare import masked_softmax
 
 
 def rotate(X, omega):
-    """Turn pair j of what stands at place i by the angle omega_j i."""
+    """RoPE: turn pair j of the vector at place i by the angle omega_j i."""
     i = torch.arange(X.shape[-2]).unsqueeze(1).to(X)  # places, (T, 1)
     cos, sin = (i * omega).cos(), (i * omega).sin()  # (T, 1) x (D/2,)
     x, y = X[..., 0::2], X[..., 1::2]  # the pairs, (..., T, D/2) each
@@ -21,21 +21,23 @@ def rotate(X, omega):
 
 
 def distance_bias(num_heads, T):
-    """Take a slope times the distance from each score; a slope a head."""
+    """ALiBi: the bias to add, -slope x distance; one slope per head."""
     slopes = 2.0 ** (-8 * torch.arange(1, num_heads + 1) / num_heads)  # (H,)
     i = torch.arange(T)
     return -slopes[:, None, None] * (i[:, None] - i).abs()  # (H, T, T)
 
 
-def window_mask(T, window, num_first=0):
-    """See the last few keys up to yourself, and the first ones of all."""
+def causal_window_mask(T, window, num_first=0):
+    """Sliding window, causal; the library's `window_mask` looks both ways."""
     i = torch.arange(T)
     ago = i[:, None] - i  # (T, 1) - (T,) -> (T, T)
     return (ago >= 0) & ((ago < window) | (i < num_first))
 
 
 def grouped_attention(queries, keys, values, mask=None):
-    """Let H/G heads of queries share each of the G heads of keys, values."""
+    """Grouped-query attention: H/G heads of queries share a head of keys."""
+    if mask is not None:  # (Q, K) or, of all heads alike, (B, 1, Q, K)
+        mask = mask.unsqueeze(-3)  # (B, 1, 1, Q, K)
     Q = queries.unflatten(1, (keys.shape[1], -1))  # (B, G, H/G, Q, D)
     K, V = keys.unsqueeze(2), values.unsqueeze(2)  # (B, G, 1, K, D)
     weights = masked_softmax(Q @ K.mT / K.shape[-1] ** 0.5, mask)  # (.., Q, K)
@@ -43,7 +45,7 @@ def grouped_attention(queries, keys, values, mask=None):
 
 
 def running_attention(queries, keys, values, tile):
-    """Sum the softmax in one pass over the keys, with a running maximum."""
+    """Online softmax (FlashAttention): one pass, with a running maximum."""
     M, s, u = torch.full_like(queries[..., :1], -torch.inf), 0, 0  # (.., Q, 1)
     for K, V in zip(keys.split(tile, -2), values.split(tile, -2)):
         a = queries @ K.mT / K.shape[-1] ** 0.5  # (.., Q, tile)
@@ -60,14 +62,14 @@ def features(X):
 
 
 def product_attention(Q, K, V):
-    """Weigh words by products of features; each sees up to itself."""
+    """Linear attention as a matrix; Q, K are `features`; causal."""
     products = (Q @ K.mT).tril()  # (T, D) x (D, T) -> (T, T)
     weights = products / products.sum(dim=-1, keepdim=True)
     return weights @ V  # (T, T) x (T, V) -> (T, V)
 
 
 def carried_attention(Q, K, V):
-    """The same, word by word, from sums that are carried along."""
+    """Linear attention as a recurrence: the same, from sums carried along."""
     S, z, read = 0, 0, []
     for q, k, v in zip(Q, K, V, strict=True):
         S = S + k[:, None] * v  # (D, V) + (D, 1) x (V,)

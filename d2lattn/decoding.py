@@ -202,7 +202,7 @@ def _fill_slots(
         slots.append(torch.where(ended, j, place // num_choices))
         tokens.append(torch.where(ended, eos, choices.flatten(1).gather(1, place)))
         scores.append(torch.where(ended, score[:, j : j + 1], best))
-        taken = totals.flatten(1)  # a view: what is taken here is gone for the slots that follow
+        taken = totals.view(len(totals), -1)  # what is taken is gone for the slots that follow
         taken.scatter_(1, place, torch.where(ended, taken.gather(1, place), -torch.inf))
     slot, token, score = torch.cat(slots, 1), torch.cat(tokens, 1), torch.cat(scores, 1)
     return slot, token, score, (token != eos) & (score > -torch.inf)

@@ -17,7 +17,7 @@ def fused_attention(
     dropout: float = 0.0,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """Give softmax(q k^T / sqrt(d) + bias) v, as `dot_product_attention` does; it checks nothing.
+    """Give softmax(q k^T / sqrt(d) + bias) v; it checks nothing.
 
     >>> import torch
     >>> values = torch.tensor([[[2.0], [4.0]]])
@@ -25,15 +25,15 @@ def fused_attention(
     tensor([[[3.]]])
 
     The mask broadcasts to the scores, and a row may be without a key; `dropout` is the share of
-    weights set to zero. On a processor that, and values of another width than the queries, take
+    weights set to zero. Dropout on the CPU, or values of another width than the queries, take
     PyTorch's plain path, which does hold the matrix. Keys and values may have fewer heads than
-    queries, which then share them; a bias is for queries with heads, (H, Q, K).
+    queries, which then share them. The bias is (H, Q, K); without an axis of heads, H is 1.
     """
     if queries.dim() == 3:
         # The kernel wants an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.
         queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
         mask = None if mask is None else mask.unsqueeze(-3)  # a mask (Q, K) becomes (1, Q, K)
-        return fused_attention(queries, keys, values, mask, dropout).squeeze(1)
+        return fused_attention(queries, keys, values, mask, dropout, bias).squeeze(1)
     shared = {"enable_gqa": True} if keys.shape[1] < queries.shape[1] else {}
 
     empty = None

@@ -139,10 +139,8 @@ def others(points: Tensor) -> Tensor:
     check_shapes(points=(points, "K"))
     _check_count("points", points, 2)
     count = len(points)
-    # Row after row in one line, the own points come first and then after every K others.
-    line = points.expand(count, count).flatten()[1:]  # (K, K) -> (K * K - 1,)
-    # -> (K - 1, K + 1) -> (K - 1, K) -> (K, K - 1)
-    return line.unflatten(0, (count - 1, count + 1))[:, :-1].reshape(count, count - 1)
+    itself = torch.eye(count, dtype=torch.bool, device=points.device)
+    return points.expand(count, count)[~itself].view(count, -1)  # (K, K) -> (K, K - 1)
 
 
 def leave_one_out_error(

@@ -93,7 +93,7 @@ def test_biases_of_distance(num_heads, steps):
 def test_windows(steps, window, num_first):
     nearby = masks.window_mask(steps, steps, window, num_first)
     seen = nearby & masks.causal_mask(steps, steps)
-    assert torch.equal(bare_after.window_mask(steps, window, num_first), seen)
+    assert torch.equal(bare_after.causal_window_mask(steps, window, num_first), seen)
 
 
 @DRAWN
@@ -110,11 +110,20 @@ def test_grouped_attention(batch, num_queries, num_keys, groups, sharing, padded
     package = DotProductAttention(0)
     agree(
         [q, k, v],
-        lambda q, k, v: bare_after.grouped_attention(
-            q, k, v, None if mask is None else mask.unsqueeze(1)
-        ),
+        lambda q, k, v: bare_after.grouped_attention(q, k, v, mask),
         lambda q, k, v: package.attend(q, k, v, mask),
     )
+
+
+def test_a_mask_of_the_batch_is_not_one_of_groups():
+    """As many sequences as groups, and each has its own padding; a mask (Q, K) works too."""
+    q, (k, v) = torch.randn(2, 4, 3, 6), torch.randn(2, 2, 2, 3, 6)
+    mask = (torch.arange(3) < torch.tensor([[1], [3]]))[:, None, None].expand(2, 1, 3, 3)
+    found = bare_after.grouped_attention(q, k, v, mask)
+    close(found[0], v[0, :, :1].repeat_interleave(2, dim=0).expand(4, 3, 6))
+    close(found[1], bare_after.grouped_attention(q, k, v)[1])
+    causal = torch.ones(3, 3).tril().bool()
+    close(bare_after.grouped_attention(q, k, v, causal)[:, :, 0], v[:, [0, 0, 1, 1], 0])
 
 
 @DRAWN
@@ -192,7 +201,7 @@ def test_by_hand():
         [[0, -0.0625], [-0.0625, 0]],
         [[0, -0.00390625], [-0.00390625, 0]],
     ]
-    assert bare_after.window_mask(4, 2, 1).int().tolist() == [
+    assert bare_after.causal_window_mask(4, 2, 1).int().tolist() == [
         [1, 0, 0, 0],
         [1, 1, 0, 0],
         [1, 1, 1, 0],

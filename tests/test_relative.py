@@ -236,6 +236,17 @@ def test_the_kernel_shares_heads_as_pytorchs_does(shared):
         close(expected, F.scaled_dot_product_attention(q, *repeated, given_mask))
 
 
+def test_a_bias_without_an_axis_of_heads():
+    """What is computed and the weights that are read both have it."""
+    pooling, (q, k, v) = d2l.DotProductAttention(0), torch.randn(3, 2, 4, 5)
+    bias = d2l.LinearBiases(1).bias(4, 4)  # (1, Q, K)
+    mask = torch.ones(4, 4, dtype=torch.bool).tril()
+    for seen in (None, mask):
+        output = pooling.attend(q, k, v, seen, lambda: bias)
+        close(output, pooling.attention_weights @ v)
+        assert not torch.allclose(output, pooling.attend(q, k, v, seen))
+
+
 @pytest.mark.parametrize("zeros", [("cpu",), ()])
 def test_a_bias_leaves_rows_without_a_key_empty(monkeypatch, zeros):
     """Whether the device's kernel can do it, or we do it."""

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import d2lattn as d2l
-from d2lattn.bare_after import grouped_attention, window_mask
+from d2lattn.bare_after import causal_window_mask, grouped_attention
 from d2lattn.book.exercises import chapter10
 
 
@@ -57,7 +57,7 @@ def test_bytes_are_those_of_the_package():
         block = d2l.DecoderBlock(16 * 64, 8, 16, **options).to(torch.float16)
         k, v = block.attention1.project(*torch.zeros(2, 1, 1, 1024, dtype=torch.float16))
         assert 24 * (k.nbytes + v.nbytes) == right
-    assert shared * int(window_mask(5000, 512, 4)[-1].sum()) == text
+    assert shared * int(causal_window_mask(5000, 512, 4)[-1].sum()) == text
 
 
 @pytest.mark.parametrize(

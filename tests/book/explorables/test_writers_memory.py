@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from d2lattn import MultiHeadAttention, TransformerDecoder
-from d2lattn.bare_after import grouped_attention, window_mask
+from d2lattn.bare_after import causal_window_mask, grouped_attention
 from d2lattn.book.explorables import WritersMemory
 
 DTYPES = {1: torch.int8, 2: torch.bfloat16, 4: torch.float32}
@@ -51,7 +51,7 @@ def test_without_scripts_the_sizes_and_bytes_are_told():
 
 def sees(window, num_first, written):
     """Which tokens the last one may ask, (written,)."""
-    return window_mask(len(TOKENS), window or len(TOKENS), num_first)[written - 1][:written]
+    return causal_window_mask(len(TOKENS), window or len(TOKENS), num_first)[written - 1][:written]
 
 
 def real_bytes(state):
@@ -121,7 +121,7 @@ def test_bytes_and_mask_are_pytorchs(
     assert f"{int(kept.sum())} of {written} token" in page.locator(".d2lx-formula").inner_text()
 
     # News travels from state to state, a layer at a time: what the power of the mask reaches.
-    mask = window_mask(len(TOKENS), window or len(TOKENS), num_first).double()
+    mask = causal_window_mask(len(TOKENS), window or len(TOKENS), num_first).double()
     reached = torch.linalg.matrix_power(mask, layers)[written - 1][:written] > 0
     found = cells(page)
     assert [word for word, *_ in found[:written]] == TOKENS[:written]
@@ -137,7 +137,7 @@ def test_bytes_and_mask_are_pytorchs(
     assert answer.startswith("Yes" if kept[asked] else "No")
     assert f"“{TOKENS[asked]}”" in answer
     if not kept[asked]:
-        rows = window_mask(len(TOKENS), window, num_first)[:written, asked]
+        rows = causal_window_mask(len(TOKENS), window, num_first)[:written, asked]
         ago = written - 1 - int(rows.nonzero()[-1])  # since it was asked for the last time
         assert re.search(rf"forgotten {ago} steps? ago", answer)
         assert ("But news" in answer) == bool(reached[asked])
