@@ -63,16 +63,16 @@ def features(X):
 
 def product_attention(Q, K, V):
     """Linear attention as a matrix; Q, K are `features`; causal."""
-    products = (Q @ K.mT).tril()  # (T, D) x (D, T) -> (T, T)
+    products = (Q @ K.mT).tril()  # (T, F) x (F, T) -> (T, T)
     weights = products / products.sum(dim=-1, keepdim=True)
-    return weights @ V  # (T, T) x (T, V) -> (T, V)
+    return weights @ V  # (T, T) x (T, D) -> (T, D)
 
 
 def carried_attention(Q, K, V):
     """Linear attention as a recurrence: the same, from sums carried along."""
     S, z, read = 0, 0, []
     for q, k, v in zip(Q, K, V, strict=True):
-        S = S + k[:, None] * v  # (D, V) + (D, 1) x (V,)
-        z = z + k  # (D,)
-        read.append((q @ S) / (q @ z))  # (D,) x (D, V) -> (V,)
-    return torch.stack(read)  # (T, V)
+        S = S + k[:, None] * v  # (F, D) + (F, 1) x (D,)
+        z = z + k  # (F,)
+        read.append((q @ S) / (q @ z))  # (F,) x (F, D) -> (D,)
+    return torch.stack(read)  # (T, D)

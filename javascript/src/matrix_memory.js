@@ -90,8 +90,8 @@ function render({ model, el }) {
   const tools = toolRow(resetButton(model, NAMES, predict.stop));
   el.append(
     columns({
-      result: [headLine("Features by drinks"), table, results],
-      controls: [told.el, asked.el, keep.el, tools, predict.el],
+      result: [headLine("Key entries by drinks"), table, results],
+      controls: [told.el, asked.el, ...(start.keep < 1 ? [keep.el] : []), tools, predict.el],
       more: [
         formula,
         list,
