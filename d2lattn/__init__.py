@@ -1,12 +1,12 @@
 """d2lattn: the helper package of *Attention You Can Run*.
 
-`bare` has attention to the Transformer on one page; the modules beside it are the same with checks,
-options and PyTorch's fused kernel. The names are those of the study notes that the course follows,
-so a listing that says ``d2l.X`` runs with ``import d2lattn as d2l``. This page is the package's
-face: names of the library are here at once, those of the book when they are asked for.
+`bare` goes from attention to the Transformer on one page; the modules beside it add checks, options
+and PyTorch's fused kernel. The names are those of the study notes that the course follows, so a
+listing that says ``d2l.X`` runs with ``import d2lattn as d2l``. Importing the package loads the
+library; what belongs to the book is loaded when it is used.
 """
 
-# ruff: noqa: F401 (the names imported here are the package's face)
+# ruff: noqa: F401 (names are imported here for those who import the package)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -105,11 +105,11 @@ BOOK = {
     "use_book_style": "d2lattn.book.figures:use_book_style",
     "use_svg_display": "d2lattn.book.figures:use_svg_display",
 }
-"""What needs more than PyTorch, and where it is: a module, or a name in one."""
+"""Names that need more than PyTorch, each with its module or `module:name`."""
 
 
 def __getattr__(name: str) -> Any:
-    """Give a name of the book, which is loaded now."""
+    """Load a name of the book when it is used."""
     if name not in BOOK:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, inside = BOOK[name].partition(":")

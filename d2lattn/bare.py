@@ -24,14 +24,14 @@ def dot_product_scores(queries, keys):
 
 
 def additive_scores(queries, keys, W_q, W_k, w_v):
-    """Give w_v^T tanh(W_q q + W_k k); the library takes W_q q and W_k k."""
+    """Score by w_v^T tanh(W_q q + W_k k); the library takes W_q q, W_k k."""
     q = W_q(queries).unsqueeze(-2)  # (B, Q, D) -> (B, Q, F) -> (B, Q, 1, F)
     k = W_k(keys).unsqueeze(-3)  # (B, K, D) -> (B, K, F) -> (B, 1, K, F)
     return w_v(torch.tanh(q + k)).squeeze(-1)  # (B, Q, K, F) -> (B, Q, K)
 
 
 def attention(queries, keys, values, mask=None):
-    """Give softmax(Q K^T / sqrt(d)) V, and the weights."""
+    """Return softmax(Q K^T / sqrt(d)) V, and the weights."""
     weights = masked_softmax(dot_product_scores(queries, keys), mask)
     return weights @ values, weights  # (B, Q, K) x (B, K, V) -> (B, Q, V)
 
@@ -72,7 +72,7 @@ class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
 
 
 def positions(T, D):
-    """Give place i its waves, sin(omega_j i) and cos(omega_j i); D is even."""
+    """Return rows of waves, sin(omega_j i) and cos(omega_j i); D is even."""
     i = torch.arange(T).unsqueeze(1)  # places, (T, 1)
     omega = 10000 ** (-torch.arange(0, D, 2) / D)  # speeds, (D/2,)
     P = torch.empty(T, D)
@@ -135,7 +135,7 @@ class DecoderBlock(nn.Module):  # ask the steps so far, then the source
 
 
 def embed_with_positions(tokens, embedding):
-    """Give sqrt(D) times each token's vector, plus its position."""
+    """Return sqrt(D) times each token's vector, plus its position."""
     X = embedding(tokens)  # (B, N) -> (B, N, D)
     return X * X.shape[2] ** 0.5 + positions(*X.shape[1:]).to(X)
 
@@ -172,7 +172,7 @@ class Transformer(nn.Module):  # encode the source once, decode the target
 
 @torch.no_grad()
 def greedy_decode(model, source, mask=None, max_len=50, bos=1, eos=2):
-    """Write the likeliest next token, again and again, until all rows end."""
+    """Append the likeliest next token again and again, until all rows end."""
     encoded = model.encode(source, mask)  # (B, S, D)
     tokens = torch.full_like(source[:, :1], bos)  # (B, 1)
     while tokens.shape[1] <= max_len and not (tokens == eos).any(dim=1).all():

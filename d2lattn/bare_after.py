@@ -36,7 +36,7 @@ def causal_window_mask(T, window, num_first=0):
 
 def grouped_attention(queries, keys, values, mask=None):
     """Grouped-query attention: H/G heads of queries share a head of keys."""
-    if mask is not None:  # (Q, K) or, of all heads alike, (B, 1, Q, K)
+    if mask is not None:  # (Q, K), or (B, 1, Q, K) for all heads
         mask = mask.unsqueeze(-3)  # (B, 1, 1, Q, K)
     Q = queries.unflatten(1, (keys.shape[1], -1))  # (B, G, H/G, Q, D)
     K, V = keys.unsqueeze(2), values.unsqueeze(2)  # (B, G, 1, K, D)
@@ -57,12 +57,12 @@ def running_attention(queries, keys, values, tile):
 
 
 def features(X):
-    """Make every entry positive: x + 1 above 0, e^x below."""
+    """Make every entry positive by elu(x) + 1: x + 1 above 0, e^x below."""
     return X.clamp(min=0) + X.clamp(max=0).exp()
 
 
 def product_attention(Q, K, V):
-    """Linear attention as a matrix; Q, K are `features`; causal."""
+    """Linear attention as a causal matrix; Q, K are `features` already."""
     products = (Q @ K.mT).tril()  # (T, F) x (F, T) -> (T, T)
     weights = products / products.sum(dim=-1, keepdim=True)
     return weights @ V  # (T, T) x (T, D) -> (T, D)

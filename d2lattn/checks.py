@@ -1,4 +1,4 @@
-"""One wording for wrong arguments, what each has and needs, and for packages that are missing.
+"""Checks of arguments and packages; their errors say what was found and what is needed.
 
 A check raises TypeError for a wrong type or dtype, ValueError for a wrong shape or value.
 """
@@ -33,9 +33,9 @@ def wrong(error: type[Exception], name: str, found: Any, needs: str) -> Exceptio
 
 
 def check_shapes(**arguments: tuple[Any, ...]) -> None:
-    """Make sure that tensors have these axes: a number is a size, a letter one size everywhere.
+    """Make sure that tensors have these axes: a number is a size, a letter one size throughout.
 
-    Axes that begin with "..." are the last ones.
+    Axes after "..." are the last ones.
 
     >>> queries, keys = torch.ones(2, 3, 8), torch.ones(5, 4, 8)
     >>> check_shapes(queries=(queries, "B", "Q", "D"), keys=(keys, 5, "K", "D"))
@@ -47,7 +47,7 @@ def check_shapes(**arguments: tuple[Any, ...]) -> None:
     for name, (found, *axes) in arguments.items():
         if not isinstance(found, Tensor):
             raise wrong(TypeError, name, found, "a tensor")
-        needed = [sizes.get(axis, axis) for axis in axes]  # as far as others tell
+        needed = [sizes.get(axis, axis) for axis in axes]  # sizes known so far
         last = axes[0] == "..."
         shape = found.shape[1 - len(axes) :] if last else found.shape
         fits = len(shape) == len(axes) - last
@@ -62,7 +62,7 @@ def check_shapes(**arguments: tuple[Any, ...]) -> None:
 def check_floats(layer: nn.Module | None = None, /, **tensors: Any) -> None:
     """Make sure that all are floating-point tensors of one dtype, that of the layer's weight.
 
-    Autocast may mix dtypes. A layer without such a weight (quantized, say) is not asked.
+    Autocast may mix dtypes. A layer without a floating-point weight (quantized, say) is ignored.
     """
     first_name, first = "module", getattr(layer, "weight", None)
     if not isinstance(first, Tensor) or not first.is_floating_point():
@@ -75,7 +75,7 @@ def check_floats(layer: nn.Module | None = None, /, **tensors: Any) -> None:
 
 
 def check_integers(name: str, found: Tensor) -> None:
-    """Make sure that it is a tensor of integers; booleans are none."""
+    """Make sure that it is a tensor of integers; booleans do not count."""
     if not isinstance(found, Tensor) or found.dtype not in INTEGERS:
         raise wrong(TypeError, name, found, "a tensor of integers")
 
@@ -92,7 +92,7 @@ def check_range(name: str, found: Tensor, least: int, most: int) -> None:
     """
     if torch.compiler.is_compiling() or found.numel() == 0:
         return
-    few = found.numel() <= 64  # these are read sooner than compared
+    few = found.numel() <= 64  # reading so few is faster than comparing
     try:
         entries = found.flatten().tolist() if few else [end.item() for end in found.aminmax()]
     except RuntimeError:
@@ -118,7 +118,7 @@ def check_sizes(**sizes: int) -> None:
 
 
 def check_share(name: str, share: float) -> float:
-    """Give it back if it is a number from 0 to 1.
+    """Return `share` if it is a number from 0 to 1.
 
     >>> check_share("dropout", float("nan"))
     Traceback (most recent call last):
@@ -133,7 +133,7 @@ def check_share(name: str, share: float) -> float:
 
 @contextmanager
 def asked_for(what: str) -> Iterator[None]:
-    """Say in one line that `what` needs a package of the book, if an import in here fails.
+    """If an import in this block fails, say in one line which package `what` needs.
 
     >>> with asked_for("d2l.bleu"):
     ...     import a_package_that_is_not_here

@@ -1,11 +1,11 @@
 """Translating with a trained model: greedy and beam search.
 
-Everything here works with any encoder and decoder that keep to the interfaces in `seq2seq`. Of
-tokens that are as likely, the one with the smallest number is taken. What is read is `source`,
-tokens (B, S), of lengths `source_valid_lens`, (B,), or None if nothing is padding; what is written
-begins after the token `bos`, and ends with `eos`, or after `max_len` tokens.
+Everything here works with any encoder and decoder that follow the interfaces in `seq2seq`. Of
+equally likely tokens, the one with the smallest number is taken. `source` holds tokens (B, S), of
+lengths `source_valid_lens`, (B,), or None without padding. A translation starts after the token
+`bos`, and ends with `eos` or after `max_len` tokens.
 
-Raises: TypeError for a source or sizes that are no integers; ValueError for sizes below 1, or a
+Raises: TypeError for a source or sizes that are not integers; ValueError for sizes below 1, or a
 source that does not fit the model; FloatingPointError where no token is the likeliest, because
 scores are NaN or all −∞.
 """
@@ -27,19 +27,19 @@ from d2lattn.training import evaluating
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation of one sentence. Two are equal if they are alike in all but weights."""
+    """One translation of one sentence. Two are equal if all but their weights agree."""
 
     tokens: list[int]  # without <bos> and <eos>
     score: float  # log-probability of the tokens and of <eos>, in nats
-    finished: bool  # whether it came to <eos> before it came to max_len
-    # (..., its tokens, valid source tokens), or None without attention; == would give no bool.
+    finished: bool  # whether <eos> came within max_len tokens
+    # (..., tokens, valid source tokens), or None without attention; == would give a tensor.
     attention_weights: Tensor | None = field(compare=False)
 
 
 def greedily(decoder: Decoder, state: Any, tokens: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Write on behind `tokens` without an end, taking the likeliest token at every step.
+    """Continue `tokens` without end, taking the likeliest token at every step.
 
-    The decoder needs no source, and runs in whatever mode it is.
+    The decoder needs no source, and runs in the mode (training or eval) that it is in.
 
     >>> from d2lattn.transformer import TransformerDecoder
     >>> decoder = TransformerDecoder(5, 4, 8, 2, 1, cross_attention=False)  # a language model
@@ -48,7 +48,7 @@ def greedily(decoder: Decoder, state: Any, tokens: Tensor) -> Iterator[tuple[Ten
     >>> [token.tolist() for token, _ in islice(steps, 3)]
     [[[3]], [[3]], [[3]]]
 
-    Takes a state as `init_state` gives it or a pass left it, and what is read first, (B, T); yields
+    Takes a state from `init_state` or an earlier pass, and the tokens to read first, (B, T); yields
     each next token and its log-probability, (B, 1) each.
     """
     while True:
@@ -116,10 +116,10 @@ def beam_search(
     """Translate a batch, keeping several hypotheses of each sentence alive.
 
     The slots of the beam are filled in order: the first gets the best continuation of itself, the
-    second the best that is left of the first two, and so on. So the first slot is greedy search,
-    and a beam's slots do the same whether or not there are more of them: a larger beam finds
-    whatever a smaller one finds. (The usual beam, which ranks all continuations together, can lose
-    the better translation when it grows.) A finished hypothesis keeps its slot.
+    second the best one left of the first two, and so on. So the first slot is greedy search, and
+    slots do not depend on how many follow: a larger beam finds whatever a smaller one finds. (The
+    usual beam, which ranks all continuations together, can lose the better translation when it
+    grows.) A finished hypothesis keeps its slot.
 
     >>> from d2lattn.seq2seq import Seq2SeqDecoder, Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(5, 2, 2, 1), Seq2SeqDecoder(5, 2, 2, 1))
@@ -130,9 +130,9 @@ def beam_search(
     >>> best.tokens, round(math.exp(best.score), 3), best.finished  # <eos> at once: more likely
     ([], 0.25, True)
 
-    Of `beam_size` slots, 1 is greedy search. Hypotheses compete by log-probability / length**p,
+    A `beam_size` of 1 is greedy search. Hypotheses are compared by log-probability / length**p,
     where p is `length_penalty`, finite, and length counts <eos>: at 0, the most likely translation
-    wins; a larger p favours longer ones. The best of each row is given, its score without penalty.
+    wins; a larger p favours longer ones. Returns the best of each row, its score without penalty.
 
     Source: Lemons et al. 2022, "Beam Search: Faster and Monotonic".
     """
@@ -167,7 +167,7 @@ def beam_search(
             look = _look(model.decoder)  # (B K, ..., 1, S)
             if look is not None:
                 looks = (look if looks is None else torch.cat((looks, look), dim=-2))[rows]
-            # A score never rises: once all that is alive is below the best that ended, it has won.
+            # Scores never rise: once all that are alive are below the best that ended, it wins.
             best_alive = score.masked_fill(~alive, -torch.inf).amax(dim=1)
             best_ended = score.masked_fill(alive, -torch.inf).amax(dim=1)
             if not alive.any() or (length_penalty == 0 and (best_alive < best_ended).all()):
@@ -188,8 +188,8 @@ def _fill_slots(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Fill slot j with the best continuation of slots 0 to j that no slot before j has taken.
 
-    Takes scores (B, K), which slots are alive (B, K) and log-probabilities (B, K, V); gives what
-    each slot continues, by which token, its score, and whether it is alive: (B, K) each.
+    Takes scores (B, K), which slots are alive (B, K) and log-probabilities (B, K, V); returns which
+    slot each one continues, its token, its score, and whether it is alive: (B, K) each.
     """
     _, beam_size, vocab_size = log_probs.shape
     num_choices = min(beam_size, vocab_size)  # no slot can be continued more often than that
@@ -209,10 +209,10 @@ def _fill_slots(
 
 
 def _best_tokens(log_probs: Tensor, num_choices: int) -> tuple[Tensor, Tensor]:
-    """The largest log-probabilities and their tokens, the first of those that are alike first.
+    """Return the largest log-probabilities and their tokens; of equals, the first token first.
 
-    `topk` says nothing of ties, and chooses others for another number of choices; then a beam of 1
-    is no greedy search, and a larger beam can lose what a smaller one finds. `max` takes the first.
+    `topk` promises nothing about ties, and its choice varies with the number of choices: a beam of
+    1 would not be greedy search, and a larger one could lose what a smaller one finds.
     """
     left, gains, tokens = log_probs.clone(), [], []
     for _ in range(num_choices):
@@ -224,7 +224,7 @@ def _best_tokens(log_probs: Tensor, num_choices: int) -> tuple[Tensor, Tensor]:
 
 
 def _look(decoder: Decoder) -> Tensor | None:
-    """The last pass's attention, (B, ..., T, S), of a decoder that has any, and a source."""
+    """Return the last pass's attention, (B, ..., T, S), or None without attention or a source."""
     try:
         return getattr(decoder, "attention_weights", None)
     except NoWeights:  # there was a pass, so there is no source
@@ -232,7 +232,7 @@ def _look(decoder: Decoder) -> Tensor | None:
 
 
 def _check_likeliest(log_prob: Tensor, asked: Tensor, step: int) -> None:
-    """Raise if, where it is asked, the likeliest token's log-probability (B, K) is no number."""
+    """Raise if the likeliest token's log-probability (B, K) is NaN where `asked`."""
     if (log_prob.isnan() & asked).any():
         raise FloatingPointError(
             f"the scores of token {step} hold nan or inf, or only -inf; none is the likeliest"
@@ -242,7 +242,7 @@ def _check_likeliest(log_prob: Tensor, asked: Tensor, step: int) -> None:
 def _hypotheses(
     written: Tensor, score: Tensor, weights: Tensor | None, eos: int, valid_lens: Tensor | None
 ) -> list[Hypothesis]:
-    """Cut what was written, (B, T), at its <eos>, and the weights, (B, ..., T, S), with it."""
+    """Cut the written tokens, (B, T), at <eos>, and the weights, (B, ..., T, S), with them."""
     lengths = [None] * len(written) if valid_lens is None else valid_lens.tolist()
     found = []
     for row, (tokens, length) in enumerate(zip(written.tolist(), lengths, strict=True)):

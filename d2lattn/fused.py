@@ -5,8 +5,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 GIVES_ZEROS = ("cpu",)
-"""Devices whose kernels give zeros to a row without a key, and pass zeros back: CI asks the oldest
-PyTorch allowed and the newest. (Apple's GPU gave NaN before 2.9: pytorch/pytorch#156707.)"""
+"""Devices whose kernels give a row without a key zeros, and zero gradients; CI tests the oldest and
+the newest PyTorch allowed. (Apple's GPU gave NaN before 2.9: pytorch/pytorch#156707.)"""
 
 
 def fused_attention(
@@ -17,7 +17,7 @@ def fused_attention(
     dropout: float = 0.0,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """Give softmax(q k^T / sqrt(d) + bias) v; it checks nothing.
+    """Return softmax(q k^T / sqrt(d) + bias) v, without checking anything.
 
     >>> import torch
     >>> values = torch.tensor([[[2.0], [4.0]]])
@@ -30,7 +30,7 @@ def fused_attention(
     queries, which then share them. The bias is (H, Q, K); without an axis of heads, H is 1.
     """
     if queries.dim() == 3:
-        # The kernel wants an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.
+        # The kernel needs an axis of heads: (B, Q, D) -> (B, 1, Q, D), and back.
         queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
         mask = None if mask is None else mask.unsqueeze(-3)  # a mask (Q, K) becomes (1, Q, K)
         return fused_attention(queries, keys, values, mask, dropout, bias).squeeze(1)
@@ -38,10 +38,10 @@ def fused_attention(
 
     empty = None
     if mask is not None and mask.device.type not in GIVES_ZEROS:
-        # Others may give NaN. So these rows look everywhere, and their output is emptied after.
+        # Others may give NaN. So these rows see all keys, and their output is set to zero after.
         empty = ~mask.any(dim=-1, keepdim=True)  # (B, H, Q, 1)
         mask = mask | empty
-    if bias is not None:  # the kernel adds a mask of numbers to the scores, and takes one alone
+    if bias is not None:  # the kernel takes one mask; one of numbers is added to scores
         mask = bias[None] if mask is None else torch.where(mask, bias, -torch.inf)
     output = F.scaled_dot_product_attention(queries, keys, values, mask, dropout, **shared)
     return output if empty is None else output.masked_fill(empty, 0.0)

@@ -1,7 +1,7 @@
 """Nadaraya-Watson kernel regression (chapter 2): attention whose weights come from a kernel.
 
-What is no floating-point tensor, or of another dtype, raises TypeError; shapes that do not fit and
-entries that are not finite ValueError.
+Arguments that are not floating-point tensors of one dtype raise TypeError; shapes that do not fit
+and entries that are not finite raise ValueError.
 
 Sources: Nadaraya, "On Estimating Regression" (1964); Watson, "Smooth Regression Analysis" (1964);
 the study notes, section 10.2.
@@ -18,9 +18,9 @@ from d2lattn.checks import check_floats, check_shapes, wrong
 from d2lattn.scoring import Attends
 
 Kernel = Callable[[Tensor], Tensor]
-"""Heights ≥ 0 of distances u, in bandwidths; those here are symmetric and integrate to 1. A kernel
-that reaches every key, however far, carries its logarithm, up to a constant, as ``kernel.log``:
-heights so small that a float holds 0 then still have their share of the weights."""
+"""Maps distances u, in bandwidths, to heights ≥ 0; those here are symmetric and integrate to 1. A
+kernel that is nowhere 0 carries its logarithm, up to a constant, as ``kernel.log``, so that heights
+too small for a float still get their share of the weights."""
 
 
 def gaussian(u: Tensor) -> Tensor:
@@ -84,10 +84,10 @@ def nadaraya_watson(
 
     Takes points to predict at (Q,), points where the value is known (K,) and their values (K,), or
     batches of them, (B, Q) and (B, K). The bandwidth is one positive number in the units of the
-    keys; a tensor may carry a gradient, and none is too small: a tiny one looks up the nearest key.
-    The kernel is a function of u that gives heights ≥ 0, such as those in `KERNELS`.
+    keys; a tensor may carry a gradient, and none is too small: a tiny one picks the nearest key.
+    The kernel is a function of u that returns heights ≥ 0, such as those in `KERNELS`.
 
-    Gives predictions (Q,) and weights (Q, K), or (B, Q) and (B, Q, K). With a kernel of finite
+    Returns predictions (Q,) and weights (Q, K), or (B, Q) and (B, Q, K). With a kernel of finite
     reach a query may be out of reach of every key: its weights are then all 0 and its prediction is
     NaN, because "0" would be a prediction and there is none.
     """
@@ -97,7 +97,7 @@ def nadaraya_watson(
         keys=(keys, *batch, "K"), values=(values, *batch, "K"), queries=(queries, *batch, "Q")
     )
     _check_count("keys", keys, 1)
-    # Like attention: in half precision distances and sums are worked out in single precision.
+    # As in attention, half-precision distances and sums are computed in single precision.
     exact = torch.promote_types(keys.dtype, torch.float32)
     bandwidth = _positive(bandwidth, exact, keys.device)
 
@@ -116,7 +116,7 @@ def _weights(kernel: Kernel, u: Tensor, differences: Tensor) -> Tensor:
     log: Kernel | None = getattr(kernel, "log", None)
     if log is not None:  # K / ΣK = exp(log K) / Σexp(log K)
         scores = log(u)
-        # Where even the nearest key's score is beyond all floats, the nearest keys share.
+        # Where even the nearest key's score overflows to -inf, the nearest keys share the weight.
         lost = scores.isneginf().all(dim=-1, keepdim=True)
         distances = differences.abs()
         nearest = distances == distances.amin(dim=-1, keepdim=True)
@@ -131,7 +131,7 @@ def _weights(kernel: Kernel, u: Tensor, differences: Tensor) -> Tensor:
 
 
 def others(points: Tensor) -> Tensor:
-    """Give each point the list of all the other points: (K,) -> (K, K − 1).
+    """List all the other points for each point: (K,) -> (K, K − 1).
 
     >>> others(torch.tensor([1.0, 2.0, 3.0])).tolist()
     [[2.0, 3.0], [1.0, 3.0], [1.0, 2.0]]
@@ -152,9 +152,9 @@ def leave_one_out_error(
     ...     torch.tensor([0.0, 1.0, 2.0]), torch.tensor([1.0, 2.0, 4.0]), 1.0, boxcar).item()
     1.75
 
-    Takes keys and values (K,), K ≥ 2, and the rest as `nadaraya_watson` does. Gives one number, in
-    squared units of the values. It is infinite when some key is out of reach of all others: such a
-    bandwidth predicts nothing there, and must not win a search.
+    Takes keys and values (K,), K ≥ 2, and the rest as `nadaraya_watson` does. Returns one number,
+    in squared units of the values. It is infinite when some key is out of reach of all others: such
+    a bandwidth predicts nothing there, and must not win a search.
     """
     _check_data(keys=keys, values=values)
     check_shapes(keys=(keys, "K"), values=(values, "K"))

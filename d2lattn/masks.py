@@ -1,9 +1,9 @@
-"""What a valid length means: so many steps of a sequence count, from the first on.
+"""Valid lengths and masks: which steps of a sequence count, and which keys a query may see.
 
-The rest is padding. Lengths are checked here and turned into a boolean mask, true where a step
-counts; whatever comes after takes the mask. Lengths are integers from 0 to K, shape (B,), or (B, Q)
-if each query has its own; others raise TypeError or ValueError. Where entries cannot be read (see
-`check_range`), they are believed.
+A length n means that the first n steps count; the rest is padding. Lengths are checked here and
+turned into a boolean mask, true where a step counts, which all other code takes. They are integers
+from 0 to K, shape (B,), or (B, Q) if each query has its own; others raise TypeError or ValueError.
+Where entries cannot be read (see `check_range`), only types and shapes are checked.
 
 Sources: Vaswani et al. 2017, section 3.2.3; d2l.ai section 9.7.2; the notes' listing 10.3.1.
 """
@@ -16,16 +16,16 @@ from torch import Tensor
 from d2lattn.checks import check_integers, check_range, wrong
 
 Mask = Tensor | Callable[[], Tensor] | None
-"""True where a key is valid, or what makes that, so that nobody has to keep it; None: all are."""
+"""True where a key is valid, or a function that makes such a mask when needed; None: all are."""
 
 
 def made(mask: Mask) -> Tensor | None:
-    """Give the mask itself, which may come as what makes it."""
+    """Return the mask itself, made now if it came as a function."""
     return mask() if callable(mask) else mask
 
 
 def unchanging(mask: Mask) -> Mask:
-    """Give a mask that stays as it is when its owner changes theirs in place."""
+    """Return a mask that does not change when its owner changes theirs in place."""
     return mask if mask is None or callable(mask) else mask.clone()
 
 
@@ -36,8 +36,8 @@ def length_mask(valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_l
     tensor([[ True, False, False],
             [ True,  True, False]])
 
-    Masked are (B, K), scores (B, Q, K) or scores with heads (B, H, Q, K). The mask has as many
-    axes; queries and heads that share a length have size 1. An error calls the lengths `name`.
+    `shape` is (B, K), or that of scores: (B, Q, K) or (B, H, Q, K). The mask has as many axes, of
+    size 1 where queries or heads share a length. Errors call the lengths `name`.
     """
     check_lengths(valid_lens, shape, name)
     sequences, *queries = valid_lens.shape
@@ -59,7 +59,7 @@ def check_lengths(
 
 
 def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
-    """Let the last `num_queries` of `num_keys` steps see the steps up to themselves, (Q, K).
+    """Let the last `num_queries` of `num_keys` steps see themselves and earlier steps, (Q, K).
 
     >>> causal_mask(2, 3)
     tensor([[ True,  True, False],
@@ -77,14 +77,14 @@ def window_mask(
     start: int = 0,
     device: torch.device | None = None,
 ) -> Tensor:
-    """Let queries, from place `start` on, see keys less than `window` places off, (Q, K).
+    """Let queries, from place `start` on, see keys less than `window` places away, (Q, K).
 
     >>> window_mask(3, 5, window=2, num_first=1, start=2)
     tensor([[ True,  True,  True,  True, False],
             [ True, False,  True,  True,  True],
             [ True, False, False,  True,  True]])
 
-    Keys stand at the places 0, 1, …; the first `num_first` of them are seen from everywhere.
+    Keys stand at places 0, 1, …; a query looks both ways, and sees the first `num_first` anyway.
     """
     i = torch.arange(start, start + num_queries, device=device).unsqueeze(1)  # (Q, 1)
     j = torch.arange(num_keys, device=device)  # (K,)
@@ -92,13 +92,13 @@ def window_mask(
 
 
 def sequence_mask(X: Tensor, valid_len: Tensor, value: float = 0) -> Tensor:
-    """Put `value` in place of everything after the valid length of each sequence.
+    """Replace everything after the valid length of each sequence by `value`.
 
     >>> sequence_mask(torch.tensor([[1, 2, 3], [4, 5, 6]]), torch.tensor([1, 2]))
     tensor([[1, 0, 0],
             [4, 5, 0]])
 
-    Takes sequences (B, K) or (B, K, ...) and lengths (B,); gives a new tensor like the sequences.
+    Takes sequences (B, K) or (B, K, ...) and lengths (B,); returns a new tensor of their shape.
     """
     if not isinstance(X, Tensor):
         raise wrong(TypeError, "X", X, "a tensor")

@@ -34,13 +34,13 @@ def join_heads(X: Tensor) -> Tensor:
 
 
 def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
-    """Split the heads and count them as sequences of the batch, as the notes do in 10.5.2.
+    """Split the heads and merge them into the batch axis, as the notes do in 10.5.2.
 
     >>> transpose_qkv(torch.tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]), num_heads=2).tolist()
     [[[1, 2], [5, 6]], [[3, 4], [7, 8]]]
 
-    Takes queries, keys or values, (B, N, D), where H divides D; gives (B * H, N, D / H), in which
-    the heads of the first sequence come first.
+    Takes queries, keys or values, (B, N, D), where H divides D; returns (B * H, N, D / H), in
+    which the heads of the first sequence come first.
     """
     check_shapes(X=(X, "B", "N", "D"))
     _check_heads("the width of X", X.shape[2], num_heads)
@@ -53,7 +53,7 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
     >>> transpose_output(torch.tensor([[[1, 2], [5, 6]], [[3, 4], [7, 8]]]), num_heads=2).tolist()
     [[[1, 2, 3, 4], [5, 6, 7, 8]]]
 
-    Takes the heads' outputs, (B * H, N, D / H); gives (B, N, D).
+    Takes the heads' outputs, (B * H, N, D / H); returns (B, N, D).
     """
     check_shapes(X=(X, "B * H", "N", "D / H"))
     _check_heads("the first axis of X", X.shape[0], num_heads)
@@ -63,9 +63,8 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
 class MultiHeadAttention(Attends, nn.Module):
     """W_o [h_1; …; h_H], where head i is h_i = f(W_i^(q) q, W_i^(k) k, W_i^(v) v).
 
-    The matrices of all heads lie below one another in `W_q`, `W_k` and `W_v`. The pooling f is the
-    same for all. What `W_o` takes is the heads side by side, so a hook there can see a head's
-    contribution, or silence it.
+    `W_q`, `W_k` and `W_v` stack the matrices of all heads. The pooling f is the same for all. The
+    input of `W_o` is the heads side by side, so a hook there can see or silence what a head gives.
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> for matrix in attention.parameters():
@@ -76,23 +75,22 @@ class MultiHeadAttention(Attends, nn.Module):
     >>> attention.attention_weights.tolist()
     [[[[0.5, 0.5]], [[0.0, 1.0]]]]
 
-    Called like every attention (see `scoring`), with lengths that all heads share, it gives
-    (B, Q, num_hiddens). A query with no valid key gets zeros from every head, and so at most the
-    bias of `W_o`.
+    It is called like every attention (see `scoring`), with lengths that all heads share, and
+    returns (B, Q, num_hiddens). For a query with no valid key this is the bias of `W_o`, or zeros.
 
     D = num_hiddens, a multiple of H = num_heads, is the width of all heads together and of the
     output; `bias` says whether the four projections add one. `attention` is the pooling f on heads
-    of width D / H, in place of `DotProductAttention(dropout)` (then its own dropout counts):
-    `AdditiveAttention(D / H, D / H, any, dropout)` is one.
+    of width D / H, by default `DotProductAttention(dropout)`; another one, such as
+    `AdditiveAttention(D / H, D / H, h, dropout)`, has a dropout of its own.
 
-    Options of attention by dot products, for a sequence that asks itself:
+    More options; the first two are for dot products, the last two for self-attention:
 
-    - `num_kv_heads`: G, a divisor of H, if several heads share keys and values: `W_k` and `W_v`
-      then give (B, G, K, D / H). With 1 all share one (Shazeer 2019; Ainslie et al. 2023).
-    - `relative`: `RotaryPositions(D / H)` or `LinearBiases(H)`, by which scores hear how far apart
-      query and key are. Keys stand at the places 0, 1, …, and queries from `start` on.
-    - `window`: a query sees keys less than so many places off, and besides the first `num_first` of
-      all (Beltagy et al. 2020; Xiao et al. 2024).
+    - `num_kv_heads`: G, a divisor of H; H / G heads share each of G heads of keys and values, or,
+      if G is 1, all share one (Shazeer 2019; Ainslie et al. 2023).
+    - `relative`: `RotaryPositions(D / H)` or `LinearBiases(H)`, which make scores depend on the
+      distance of query and key. Keys stand at places 0, 1, …, and queries from `start` on.
+    - `window`: a query sees keys less than `window` places away, before or after it, and the first
+      `num_first` of all (Beltagy et al. 2020; Xiao et al. 2024).
 
     >>> attention = MultiHeadAttention(4, 4, 4, 4, 2, 0, num_kv_heads=1, window=1, num_first=1)
     >>> attention.W_k.weight.shape
@@ -162,21 +160,21 @@ class MultiHeadAttention(Attends, nn.Module):
         return self.attend(queries, *self.project(keys, values), mask, start)
 
     def project(self, keys: Tensor, values: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:
-        """Give each head its keys and values, the same for every query: (B, G, K, D / H) each.
+        """Return the keys and values of the heads, (B, G, K, D / H) each, once for all queries.
 
-        The first key stands at place `start`; rotary positions turn it here, once for all queries.
+        The first key stands at place `start`; rotary positions turn keys here already.
         """
         k = split_heads(self.W_k(keys), self.num_kv_heads)  # (B, K, G D / H) -> (B, G, K, D / H)
         if isinstance(self.relative, RotaryPositions):
             k = self.relative.turn(k, start)
-        k = self.attention.project_keys(k)  # additive pooling has a width of its own
+        k = self.attention.project_keys(k)  # additive pooling projects them again
         v = split_heads(self.W_v(values), self.num_kv_heads)  # (B, K, G D / H) -> (B, G, K, D / H)
-        if torch.compiler.is_compiling():  # its cache on disk cannot hold views that a graph gives
+        if torch.compiler.is_compiling():  # its cache on disk cannot hold views as results
             return k.clone(), v.clone()
         return k, v
 
     def keep(self, past: Tensor) -> Tensor:
-        """Give of the keys or values so far, (B, G, P, D / H), those that later queries can see."""
+        """Return those of past keys or values, (B, G, P, D / H), that later queries can see."""
         n, length = self.num_first, past.shape[2]
         if self.window is None or length < n + self.window:  # one place is for the query itself
             return past
@@ -185,18 +183,19 @@ class MultiHeadAttention(Attends, nn.Module):
     def attend(
         self, queries: Tensor, k: Tensor, v: Tensor, mask: Mask = None, start: int = 0, gap: int = 0
     ) -> Tensor:
-        """Ask the keys and values that `project` gave; the weights are (B, H, Q, K).
+        """Attend to keys and values from `project`; the weights are (B, H, Q, K).
 
-        The first query stands at place `start`, and keys at 0, 1, …; after the first `num_first` of
-        them so many places are left out as `gap` says.
+        The first query stands at place `start`, and keys at 0, 1, …, but `gap` places are missing
+        after the first `num_first` keys.
         """
         q = split_heads(self.W_q(queries), self.num_heads)  # (B, Q, D) -> (B, H, Q, D / H)
         relative = self.relative
         if isinstance(relative, RotaryPositions):
             q = relative.turn(q, start)
-        k, v = k.to(q.dtype), v.to(q.dtype)  # autocast may have been left since
+        k, v = k.to(q.dtype), v.to(q.dtype)  # autocast may have ended since
         if (window := self.window) is not None:
-            mask = self._nearby(mask, window, q, k, start - gap)  # of who is near none is left out
+            # Keys inside the window are never dropped, so subtracting the gap is exact.
+            mask = self._nearby(mask, window, q, k, start - gap)
         if isinstance(relative, LinearBiases):
             sizes, dtype = (q.shape[2], k.shape[2], start, self.num_first, gap), q.dtype
             heads = self.attention.attend(q, k, v, mask, lambda: relative.bias(*sizes).to(dtype))
@@ -206,7 +205,7 @@ class MultiHeadAttention(Attends, nn.Module):
         return self.W_o(join_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
 
     def _nearby(self, mask: Mask, window: int, q: Tensor, k: Tensor, start: int) -> Mask:
-        """Say how to make the part of a mask that the window leaves."""
+        """Return a function that makes the part of a mask that lies in the window."""
         sizes, num_first, device = (q.shape[2], k.shape[2]), self.num_first, q.device
         given = unchanging(mask)
 
@@ -219,14 +218,14 @@ class MultiHeadAttention(Attends, nn.Module):
 
 
 def _check_heads(name: str, size: int, num_heads: int, heads: str = "num_heads") -> None:
-    """Raise a ValueError unless the heads get equal shares."""
+    """Raise ValueError unless `heads` divides the size."""
     check_sizes(**{name: size, heads: num_heads})
     if size % num_heads:
         raise wrong(ValueError, name, size, f"to be a multiple of {heads}, {num_heads}")
 
 
 def _check_relative(relative: object, num_heads: int, head_dim: int) -> None:
-    """Raise unless positions, if there are any, fit the heads."""
+    """Raise unless `relative`, if given, fits the heads."""
     if isinstance(relative, RotaryPositions):
         if (width := relative.P.shape[1]) != head_dim:
             raise wrong(ValueError, "the head_dim of relative", width, f"to be {head_dim}")
@@ -238,7 +237,7 @@ def _check_relative(relative: object, num_heads: int, head_dim: int) -> None:
 
 
 def _check_window(window: int | None, num_first: int) -> None:
-    """Raise unless a window, if there is one, has a place, and so many first keys can be."""
+    """Raise unless `window`, if given, is 1 or more, and `num_first` 0 or more (0 without it)."""
     if window is not None:
         check_sizes(window=window)
     if not isinstance(num_first, int):

@@ -1,10 +1,10 @@
-"""Positions: added to what stands there (chapter 6), or heard in the score alone (chapter 8).
+"""Positions: added to token vectors (chapter 6), or put into the scores alone (chapter 8).
 
-What is added comes before the first layer: `PositionalEncoding` and its kin. What is heard in the
-score is an option, `relative`, of each attention of a sequence to itself: `RotaryPositions` turn
-queries and keys before they meet, `LinearBiases` take from a score the more the farther the key.
+`PositionalEncoding` and its kin add positions before the first layer. The others are an option,
+`relative`, of self-attention: `RotaryPositions` turn queries and keys before they are compared,
+`LinearBiases` lower each score in proportion to the distance of its key.
 
-Wrong types raise TypeError, wrong shapes and sizes, and positions past a table, ValueError.
+Wrong types raise TypeError; wrong shapes and sizes, and positions past the table, ValueError.
 
 Sources: Vaswani et al. 2017, section 3.5; d2l.ai section 11.6.3; the notes' section 10.6.3; for
 positions that are learned, Gehring et al. 2017, section 3.1, and Devlin et al. 2019; for rotations,
@@ -30,8 +30,8 @@ def sinusoids(max_len: int, num_hiddens: int, base: float = 10000.0) -> Tensor:
             [ 0.8415,  0.5403,  0.0100,  0.9999],
             [ 0.9093, -0.4161,  0.0200,  0.9998]])
 
-    Gives those of positions i from 0 on, (max_len, num_hiddens), in PyTorch's default dtype.
-    Another `base` than 10000 gives the later columns another speed.
+    Returns a row for each position from 0 on, (max_len, num_hiddens), in PyTorch's default dtype;
+    `base`, 10000 above, sets the speed of the later columns.
     """
     check_sizes(max_len=max_len, num_hiddens=num_hiddens)
     if not isinstance(base, Real):
@@ -47,8 +47,8 @@ def sinusoids(max_len: int, num_hiddens: int, base: float = 10000.0) -> Tensor:
 
 
 def _rows(P: Tensor, X: Tensor, start: int) -> Tensor:
-    """Give the rows of a table, (max_len, D), for the steps of X, (..., T, D), from `start` on."""
-    if not isinstance(start, (int, torch.SymInt)):  # a SymInt is what the compiler counts with
+    """Return rows of a table, (max_len, D), for the steps of X, (..., T, D), from `start` on."""
+    if not isinstance(start, (int, torch.SymInt)):  # SymInts are the compiler's integers
         raise wrong(TypeError, "start", start, "an integer")
     if start < 0:
         raise wrong(ValueError, "start", start, "to be 0 or more")
@@ -82,13 +82,12 @@ class PositionalEncoding(_AddsRows):
     >>> encoding(torch.zeros(1, 1, 2), start=1)  # step by step: the second step alone
     tensor([[[0.8415, 0.5403]]])
 
-    Call it with sequences (B, T, num_hiddens) and the position of their first step, 0 unless
-    decoding goes on from there; it gives a tensor of that shape. Dropout is the share of entries
-    that training sets to zero.
+    Takes sequences (B, T, num_hiddens) and the position of their first step, 0 unless decoding
+    continues from there; returns a tensor of that shape. Dropout is the share of entries that
+    training sets to zero.
 
-    The table `P`, shape (1, max_len, num_hiddens), is a buffer: it moves with the module, and
-    `state_dict` leaves it out, because it can be made again. (For a module that was made on the
-    meta device, nobody does: copy `sinusoids` into it.)
+    The table `P`, (1, max_len, num_hiddens), is a buffer: it moves with the module, but is not in
+    `state_dict`. (If the module was made on the meta device, copy `sinusoids` into it.)
     """
 
     def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
@@ -116,7 +115,7 @@ class LearnedPositionalEncoding(_AddsRows):
 
 
 class NoPositionalEncoding(nn.Module):
-    """Add nothing: for stacks whose attention hears positions itself, or is to hear none.
+    """Add nothing: for stacks whose attention handles positions itself, or that use none.
 
     >>> NoPositionalEncoding(dropout=0)(torch.ones(1, 1, 2), start=5).tolist()
     [[[1.0, 1.0]]]
@@ -127,12 +126,12 @@ class NoPositionalEncoding(nn.Module):
         self.dropout = nn.Dropout(check_share("dropout", dropout))
 
     def forward(self, X: Tensor, start: int = 0) -> Tensor:
-        """Give X back, after dropout; its places make no difference."""
+        """Return X after dropout; `start` makes no difference."""
         return self.dropout(X)
 
 
 class RotaryPositions(nn.Module):
-    """Turn each pair of entries of queries and keys by an angle that grows with their position.
+    """RoPE: turn each pair of entries of queries and keys by an angle that grows with position.
 
     The angles are those of `sinusoids`: position i turns pair j by i / base^(2j/d). A query at i
     and a key at k then score as if the key alone were turned, by the angle of k − i.
@@ -143,10 +142,10 @@ class RotaryPositions(nn.Module):
     tensor([[[[1.0000, 0.0000],
               [0.5403, 0.8415]]]])
 
-    It is the option `relative` of `MultiHeadAttention` and of the stacks, whose layers may share
-    one. The width of a head, `head_dim`, is even, and `max_len` is how many positions there are.
-    The table `P` is a buffer like that of `PositionalEncoding`. Pairs are neighbours, as in Su et
-    al.; where others pair the two halves of a head, the columns of W_q and W_k lie otherwise.
+    Pass it as `relative` to `MultiHeadAttention` or to a stack, whose layers may share one. The
+    width of a head, `head_dim`, must be even; `max_len` is the number of positions. The table `P`
+    is a buffer as in `PositionalEncoding`. Pairs are neighbouring entries, as in Su et al.; where
+    others pair the two halves of a head, the outputs of W_q and W_k are in another order.
     """
 
     P: Tensor
@@ -159,10 +158,10 @@ class RotaryPositions(nn.Module):
         self.register_buffer("P", sinusoids(max_len, head_dim, base), persistent=False)
 
     def turn(self, X: Tensor, start: int = 0) -> Tensor:
-        """Turn what stands at `start` and after it, (B, H, T, head_dim)."""
+        """Turn queries or keys, (B, H, T, head_dim), the first of which stands at `start`."""
         check_shapes(X=(X, "...", "T", self.P.shape[1]))
         # A pair (x, y) is the number x + iy, and to turn it by an angle is to multiply it by
-        # cos + i sin. Such numbers want their two halves side by side, and none has half precision.
+        # cos + i sin. Its halves must be contiguous; complex32, of half precision, is experimental.
         dtype = torch.promote_types(X.dtype, torch.float32)
         sin, cos = _rows(self.P, X, start).to(dtype).unflatten(-1, (-1, 2)).unbind(-1)  # (T, D / 2)
         pairs = torch.view_as_complex(X.to(dtype).unflatten(-1, (-1, 2)).contiguous())
@@ -171,7 +170,7 @@ class RotaryPositions(nn.Module):
 
 
 class LinearBiases(nn.Module):
-    """Take from each score the distance of its key, times a slope that each head has: ALiBi.
+    """ALiBi: add −slope × distance to each score; each head has its own slope.
 
     Head h of H has the slope 2^(−8 h / H), h = 1, …, H.
 
@@ -179,9 +178,9 @@ class LinearBiases(nn.Module):
     >>> biases.bias(1, 2, start=2)[:2].tolist()  # of a query at place 2, keys at 0 and 1
     [[[-1.0, -0.5]], [[-0.5, -0.25]]]
 
-    It is the option `relative` of `MultiHeadAttention` and of the stacks, whose layers may share
-    one. Press et al. look backwards alone; here keys after the query are as far as those before.
-    For a number of heads that is no power of two, their code has other slopes.
+    Pass it as `relative` to `MultiHeadAttention` or to a stack, whose layers may share one. Press
+    et al. only look back; here distance counts both ways. Where the number of heads is no power of
+    two, their code has other slopes.
     """
 
     slopes: Tensor
@@ -196,9 +195,9 @@ class LinearBiases(nn.Module):
     def bias(
         self, num_queries: int, num_keys: int, start: int = 0, num_first: int = 0, gap: int = 0
     ) -> Tensor:
-        """Give what is added to the scores, (H, Q, K), of queries from place `start` on.
+        """Return what is added to the scores, (H, Q, K), of queries from place `start` on.
 
-        After the first `num_first` keys so many places are left out as `gap` says.
+        `gap` places are missing after the first `num_first` keys.
         """
         i = torch.arange(start, start + num_queries, device=self.slopes.device)
         j = torch.arange(num_keys, device=i.device)

@@ -1,10 +1,10 @@
 """Scoring functions: masked softmax, additive attention and scaled dot-product attention.
 
-Attention is called with queries (B, Q, D), keys (B, K, D'), values (B, K, V) and `valid_lens` (see
-`masks`; None: all keys are valid), and gives (B, Q, V). An axis of heads after the batch works too.
-Wrong types raise TypeError, wrong shapes and lengths ValueError. Queries, keys and values need to
-be finite, masked ones too. What takes a mask in place of lengths checks nothing. Dropout is the
-share of weights that training sets to zero; `attention_weights` are those before it.
+Attention takes queries (B, Q, D), keys (B, K, D'), values (B, K, V) and `valid_lens` (see `masks`;
+None: all keys are valid), and returns (B, Q, V). An axis of heads after the batch works too. Wrong
+types raise TypeError, wrong shapes and lengths ValueError. Queries, keys and values must be finite,
+even masked ones. What takes a mask instead of lengths checks nothing. Dropout is the share of
+weights that training sets to zero; `attention_weights` are the weights before dropout.
 
 Sources: for additive attention, Bahdanau et al. 2015, appendix A.1.2; for dot products, Vaswani et
 al. 2017, equation 1; d2l.ai section 11.3; the notes' listings 10.3.1 to 10.3.3.
@@ -27,7 +27,7 @@ from d2lattn.masks import Mask, length_mask, made, unchanging
 
 
 class _Own(local):
-    """What a thread's own passes keep, while there are blocks of `own_weights` that read it."""
+    """What each thread's own passes keep while it is inside a block of `own_weights`."""
 
     def __init__(self) -> None:
         self.blocks, self.weights = 0, dict[object, Any]()
@@ -38,32 +38,32 @@ _own = _Own()
 
 @contextmanager
 def own_weights() -> Iterator[None]:
-    """Make `attention_weights`, inside, those of this thread's own passes.
+    """Inside this block, `attention_weights` are those of this thread's own passes.
 
-    Outside, a module has one place for what it last looked at, and any thread may overwrite it.
+    Outside, a module keeps only those of its last pass, in whatever thread that was.
     """
     _own.blocks += 1
     try:
         yield
     finally:
-        _own.blocks -= 1  # counted, since blocks need not end in the order they began in
+        _own.blocks -= 1  # counted, because blocks may end in any order
         if not _own.blocks:
             _own.weights.clear()
 
 
 class NoWeights(RuntimeError):
-    """There is nothing to read: no pass yet, or no source to look at."""
+    """There are no weights to read: no pass yet, or no source to attend to."""
 
 
 class Attends:
-    """Comes before `nn.Module` among the bases of what has `attention_weights`: one contract.
+    """Mixin that gives `attention_weights`; list it before `nn.Module`.
 
-    At the end of `forward`, so that a call that fails changes nothing, a module tells `_keep` how
-    its weights are worked out, from tensors without a graph. Who never reads them pays for a copy
-    of lengths or mask alone. What is read is the reader's own: to change it changes nothing else.
-    What a caller changes after the call (lengths, a mask, queries) changes no weights either; where
-    these can no longer be told, or there was no call, reading raises a RuntimeError. Copies and
-    files of a module start without: tensors of `torch.func`, for one, cannot be stored.
+    At the end of `forward`, so that a failed call changes nothing, a module hands `_keep` a
+    function that computes its weights from tensors without a graph. These, such as queries and
+    keys, stay alive until the next pass; lengths and masks are copied, as are queries and keys in
+    compiled passes. Each reading gives a new tensor, which the reader may change. If the caller
+    changes lengths, masks or queries after the call, the weights stay, or reading them raises
+    RuntimeError. Copies and files of a module start without: not every tensor can be stored.
     """
 
     _weights: Any = None
@@ -79,7 +79,7 @@ class Attends:
             _own.weights[self] = weights
 
     def _last(self) -> Any:
-        """Give what `_keep` was told last."""
+        """Return what `_keep` was given last."""
         weights = self._weights
         if not torch.compiler.is_compiling():
             weights = _own.weights.get(self, weights)
@@ -94,8 +94,8 @@ class Attends:
 def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
     """Softmax over the last axis, among the first `valid_lens` keys only.
 
-    A row with no valid key gets zeros, and passes zeros back. What a masked key scores makes no
-    difference, be it infinite or not a number.
+    A row with no valid key gets weights and gradients of zero. Scores of masked keys make no
+    difference, even if they are infinite or NaN.
 
     >>> masked_softmax(torch.zeros(2, 1, 4), torch.tensor([2, 4]))
     tensor([[[0.5000, 0.5000, 0.0000, 0.0000]],
@@ -103,7 +103,7 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
             [[0.2500, 0.2500, 0.2500, 0.2500]]])
 
     Takes scores (B, Q, K), or (B, H, Q, K) with heads, or (B, K) with one query each, and lengths
-    as in `masks`, which heads share; gives weights of that shape and dtype.
+    as in `masks`, which heads share; returns weights of that shape and dtype.
     """
     check_floats(X=X)
     if not 2 <= X.dim() <= 4:
@@ -112,12 +112,12 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
 
 
 def softmax_among(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax over the keys where `mask` is true, zeros elsewhere; it broadcasts."""
+    """Softmax over the keys that `mask` allows (it broadcasts), else zeros."""
     if mask is None:
         return F.softmax(scores, dim=-1)
-    # No valid score is below minus infinity. But softmax of nothing else is
-    # 0 / 0, so rows without a key are filled with zeros first and emptied
-    # after: NaN in neither direction.
+    # A score of minus infinity has weight 0. But a row of nothing else would
+    # be 0 / 0, so rows without a key are filled with zeros before softmax and
+    # emptied after: no NaN, neither forward nor backward.
     empty = ~mask.any(dim=-1, keepdim=True)  # (B, Q, 1)
     scores = scores.masked_fill(~mask, -math.inf)  # (B, Q, K)
     weights = F.softmax(scores.masked_fill(empty, 0.0), dim=-1)
@@ -125,7 +125,7 @@ def softmax_among(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def mask_of(valid_lens: Tensor | None, queries: Tensor, keys: Tensor, *heads: int) -> Mask:
-    """Say how to make the mask of the scores; lengths are copied, because they may change."""
+    """Return a function that makes the mask of the scores, from a copy of the lengths."""
     if valid_lens is None:
         return None
     lens = valid_lens.clone() if isinstance(valid_lens, Tensor) else valid_lens
@@ -139,24 +139,24 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
     >>> additive_scores(torch.zeros(1, 1, 2), torch.tensor([[[0.0, 9.0]]]), torch.ones(2))
     tensor([[[1.0000]]])
 
-    Takes projected queries W_q q, (B, Q, h), projected keys W_k k, (B, K, h), and the vector that
-    sums the features up, (h,); gives scores (B, Q, K). Heads after the batch work too.
+    Takes projected queries W_q q, (B, Q, h), projected keys W_k k, (B, K, h), and w_v, (h,);
+    returns scores (B, Q, K). An axis of heads after the batch works too.
     """
-    # tanh in place: of the four-axis features, one tensor exists, the one that autograd keeps.
+    # tanh in place: only one tensor of four axes exists, the one that autograd keeps.
     features = queries.unsqueeze(-2) + keys.unsqueeze(-3)  # (B, Q, 1, h) + (B, 1, K, h)
     return features.tanh_() @ w_v  # (B, Q, K, h) x (h,) -> (B, Q, K)
 
 
 class AdditiveAttention(Attends, nn.Module):
-    """Attention by a small network, of h = num_hiddens: a(q, k) = w_v^T tanh(W_q q + W_k k).
+    """Attention by a small network, h = num_hiddens: a(q, k) = w_v^T tanh(W_q q + W_k k).
 
     >>> attention = AdditiveAttention(key_size=2, query_size=3, num_hiddens=8, dropout=0)
     >>> values = torch.tensor([[[2.0], [4.0], [9.0]]])
     >>> attention(torch.ones(1, 1, 3), torch.ones(1, 3, 2), values, torch.tensor([2]))
     tensor([[[3.]]], grad_fn=<UnsafeViewBackward0>)
 
-    With n = B Q K h, a forward pass holds n numbers beside tensors of three axes, and so does its
-    graph; the backward pass reaches 3 n.
+    With n = B Q K h, a forward pass and its graph hold n numbers beside tensors of three axes; the
+    backward pass reaches 3 n.
     """
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float) -> None:
@@ -178,13 +178,13 @@ class AdditiveAttention(Attends, nn.Module):
         return self.attend(queries, self.project_keys(keys), values, mask)
 
     def project_keys(self, keys: Tensor) -> Tensor:
-        """W_k k, the same for every query, so a decoder asks for it once: (B, K, h)."""
+        """Return W_k k, (B, K, h): a decoder computes it once for all queries."""
         return self.W_k(keys)
 
     def attend(
         self, queries: Tensor, projected_keys: Tensor, values: Tensor, mask: Mask = None
     ) -> Tensor:
-        """Average the values by softmax(w_v^T tanh(W_q q + W_k k)), with keys projected already."""
+        """Average the values by softmax(w_v^T tanh(W_q q + W_k k)), with keys projected before."""
         scores = additive_scores(self.W_q(queries), projected_keys, self.w_v.weight[0])
         weights = softmax_among(scores, made(mask))
         output = self.dropout(weights) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
@@ -205,7 +205,7 @@ def dot_product_scores(queries: Tensor, keys: Tensor) -> Tensor:
 def dot_product_attention(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
 ) -> Tensor:
-    """Give softmax(q k^T / sqrt(d)) v, as it is written: what `DotProductAttention` computes.
+    """Return softmax(q k^T / sqrt(d)) v, step by step; `DotProductAttention` computes the same.
 
     >>> values = torch.tensor([[[2.0], [4.0]]])
     >>> dot_product_attention(torch.ones(1, 1, 1), torch.ones(1, 2, 1), values)
@@ -228,8 +228,8 @@ def share_heads(X: Tensor, num_heads: int) -> Tensor:
 class DotProductAttention(Attends, nn.Module):
     """Attention by scaled dot products: a(q, k) = q^T k / sqrt(d), for queries and keys of width d.
 
-    It is `dot_product_attention` by PyTorch's kernel, `fused_attention`, which gives the same,
-    as a rule without holding the (B, Q, K) matrix of weights.
+    It computes `dot_product_attention` with PyTorch's kernel (see `fused_attention`), as a rule
+    without holding the (B, Q, K) matrix of weights.
 
     >>> attention = DotProductAttention(dropout=0)
     >>> values = torch.tensor([[[2.0], [4.0], [9.0]]])
@@ -238,8 +238,8 @@ class DotProductAttention(Attends, nn.Module):
     >>> attention.attention_weights
     tensor([[[0.5000, 0.5000, 0.0000]]])
 
-    The weights are worked out from queries and keys when they are read: so read them before you
-    change those in place. After it, reading raises a RuntimeError (but not for tensors made in
+    The weights are computed from queries and keys when they are read, so read them before you
+    change those in place. Afterwards, reading raises RuntimeError (but not for tensors made in
     inference mode, which do not count their changes).
     """
 
@@ -253,11 +253,11 @@ class DotProductAttention(Attends, nn.Module):
         """Check and attend."""
         check_floats(queries=queries, keys=keys, values=values)
         if not (queries.shape == keys.shape == values.shape and 3 <= queries.dim() <= 4):
-            _check_shapes(queries, keys, values)  # where all are alike, nothing is wrong
+            _check_shapes(queries, keys, values)  # skipped, for speed, where all shapes agree
         return self.attend(queries, keys, values, mask_of(valid_lens, queries, keys))
 
     def project_keys(self, keys: Tensor) -> Tensor:
-        """Give the keys as they are: unlike `AdditiveAttention`, a dot product needs no more."""
+        """Return the keys unchanged: unlike `AdditiveAttention`, a dot product projects nothing."""
         return keys
 
     def attend(
@@ -268,12 +268,12 @@ class DotProductAttention(Attends, nn.Module):
         mask: Mask = None,
         bias: Callable[[], Tensor] | None = None,
     ) -> Tensor:
-        """Average the values by softmax(q^T k / sqrt(d)); a mask (Q, K) will do, it broadcasts.
+        """Average the values by softmax(q^T k / sqrt(d)); the mask broadcasts to the scores.
 
-        Heads of queries (B, H, Q, D) may share keys and values (B, G, K, D), where G divides H; a
-        bias, given as what makes it, is added to their scores, (H, Q, K).
+        Heads of queries (B, H, Q, D) may share keys and values (B, G, K, D), where G divides H; the
+        bias, given as a function that returns (H, Q, K), is added to the scores.
         """
-        layer = self.dropout  # asked for once: `nn.Module` searches for it
+        layer = self.dropout  # looked up once: `nn.Module` searches for it
         dropout = layer.p if layer.training else 0.0
         output = fused_attention(queries, keys, values, made(mask), dropout, made(bias))
         self._keep(_DotProductWeights(queries, keys, mask, bias))
@@ -281,7 +281,7 @@ class DotProductAttention(Attends, nn.Module):
 
 
 class _DotProductWeights:
-    """Weights that are worked out when they are read, from tensors that nobody has copied."""
+    """Weights that are computed when they are read, from queries and keys that were not copied."""
 
     def __init__(
         self, queries: Tensor, keys: Tensor, mask: Mask, bias: Callable[[], Tensor] | None
@@ -290,7 +290,7 @@ class _DotProductWeights:
         self.mask = unchanging(mask)
         self.versions: dict[str, int] = {}
         if torch.compiler.is_compiling():
-            # The compiler cannot give both a tensor, as a decoder's state does, and a view of it.
+            # A compiled graph cannot return both a tensor, say of a decoder's state, and its view.
             self.queries, self.keys = self.queries.clone(), self.keys.clone()
         elif not (queries.is_inference() or keys.is_inference()):
             self.versions = {"queries": queries._version, "keys": keys._version}
@@ -302,7 +302,7 @@ class _DotProductWeights:
                     f"attention_weights: {name} was changed in place after the pass; "
                     "read the weights before that, or hand in a copy"
                 )
-        # Like the fused kernel: scores of half-precision inputs are summed in single precision.
+        # Like the fused kernel, sum scores of half-precision inputs in single precision.
         exact = torch.promote_types(self.queries.dtype, torch.float32)
         queries, keys = self.queries.to(exact), self.keys.to(exact)
         if keys.dim() == 4:

@@ -1,15 +1,15 @@
-"""Encoders and decoders (chapter 4): the interfaces, and the translators built of GRUs.
+"""Encoders and decoders (chapter 4): the interfaces, and translators built from GRUs.
 
-Batches come first: sequences of tokens are (B, T), their states (B, T, D). Source lengths, where a
-method takes them, have shape (B,); None means that nothing is padding. Wrong types raise TypeError,
-wrong shapes, tokens and lengths ValueError.
+The batch axis comes first: sequences of tokens are (B, T), their states (B, T, D). Source lengths
+have shape (B,); None means that nothing is padding. Wrong types raise TypeError; wrong shapes and
+lengths, and on the CPU tokens beyond the vocabulary, ValueError.
 
 The GRUs have the same options:
 
 - `vocab_size`: number of tokens, of the source or of the target, V.
 - `embed_size`: width of a token's vector.
-- `num_hiddens`, `num_layers`: D, width of a state, and how many GRUs stand on top of each other;
-  the same in an encoder and its decoder.
+- `num_hiddens`, `num_layers`: D, the width of a state, and the number of GRU layers; the same in
+  an encoder and its decoder.
 - `dropout`: the share of embedded entries, and of entries between layers, set to zero.
 
 Sources: Cho et al. 2014, section 2.2, for one context; Bahdanau et al. 2015, section 3, for
@@ -28,7 +28,7 @@ from d2lattn.scoring import AdditiveAttention, Attends
 
 
 class Encoder(nn.Module):
-    """What reads the source; it gives whatever a decoder's `init_state` takes."""
+    """Reads the source; returns whatever the decoder's `init_state` takes."""
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Any:
         """Encode source tokens, shape (B, S)."""
@@ -36,18 +36,18 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """What writes the target, a token after the other, from a state that it hands on."""
+    """Writes the target token by token, from a state that it passes on."""
 
     def init_state(self, enc_outputs: Any, enc_valid_lens: Tensor | None = None) -> Any:
         """Make the state before the first target token."""
         raise NotImplementedError
 
     def forward(self, X: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """Read target tokens (B, T), give scores of the next tokens (B, T, V) and the new state."""
+        """Read target tokens (B, T); return scores of the next (B, T, V) and the new state."""
         raise NotImplementedError
 
     def select_state(self, state: Any, rows: Tensor) -> Any:
-        """Make the state of the batch that holds these `rows`, (B',); here all begin with B."""
+        """Return the state of these `rows` of the batch, (B',); here every tensor begins with B."""
         return take(state, rows)
 
 
@@ -61,7 +61,7 @@ class AttentionDecoder(Decoder):
 
 
 def take(state: Any, rows: Tensor) -> Any:
-    """Take rows (B',) of every tensor (B, ...) in a state of tuples; what is no tensor stays.
+    """Take rows (B',) of every tensor (B, ...) in a state of tuples; anything else stays.
 
     >>> take((torch.tensor([[1], [2]]), None, (7, torch.tensor([3, 4]))), torch.tensor([1, 1]))
     (tensor([[2],
@@ -87,18 +87,18 @@ class EncoderDecoder(nn.Module):
     ) -> tuple[Tensor, Any]:
         """Predict the token after each token of `dec_X`, (B, T), which starts with <bos>.
 
-        Gives scores (B, T, V) and the decoder's state after the last step.
+        Returns scores (B, T, V) and the decoder's state after the last step.
         """
         enc_outputs = self.encoder(enc_X, enc_valid_lens)
         return self.decoder(dec_X, self.decoder.init_state(enc_outputs, enc_valid_lens))
 
 
 class Seq2SeqEncoder(Encoder):
-    """A GRU that reads the source and takes no notice of padding.
+    """A GRU that reads the source and ignores padding.
 
-    Read in one direction, state h_t knows the tokens up to t. With `bidirectional` a second GRU
-    reads from the end, and h_t joins both, so that it knows the whole sentence from where t
-    stands. Each then gets half of the width, which has to be even.
+    In one direction, state h_t knows the tokens up to t. With `bidirectional` a second GRU reads
+    from the end, and h_t joins the states of both at t, so that it knows the whole sentence. Each
+    then has half of the width D, which must be even.
 
     >>> encoder = Seq2SeqEncoder(vocab_size=10, embed_size=3, num_hiddens=4, num_layers=2)
     >>> outputs, state = encoder(torch.tensor([[5, 6, 2, 0]]), torch.tensor([3]))
@@ -128,7 +128,7 @@ class Seq2SeqEncoder(Encoder):
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Read source tokens (B, S) of lengths 1 to S.
 
-        Gives the states h_t of the last layer, (B, S, D), zero where there is padding, and the
+        Returns the states h_t of the last layer, (B, S, D), zero at padding, and the
         last valid state of each layer, (num_layers, B, D).
         """
         embedded = self.dropout(embed_tokens(self.embedding, X))  # (B, S) -> (B, S, E)
@@ -147,16 +147,16 @@ class Seq2SeqEncoder(Encoder):
 
 
 class _GRUDecoder(Decoder):
-    """A decoder whose state has a part `hidden`, its GRU's, in which layers come before rows."""
+    """A decoder whose state has a part `hidden`, the GRU's, (num_layers, B, D)."""
 
     rnn: nn.GRU
 
     def select_state(self, state: Any, rows: Tensor) -> Any:
-        """Make the state of the batch that holds these `rows`, (B',)."""
+        """Return the state of these `rows` of the batch, (B',)."""
         return take(state._replace(hidden=None), rows)._replace(hidden=state.hidden[:, rows])
 
     def _checked(self, enc_outputs: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Tell a decoder that does not fit its encoder apart, before the GRU stumbles over it."""
+        """Raise if the encoder's output does not fit this decoder."""
         if not isinstance(enc_outputs, tuple) or len(enc_outputs) != 2:
             needs = "the pair that a Seq2SeqEncoder gives"
             raise wrong(TypeError, "enc_outputs", enc_outputs, needs)
@@ -227,8 +227,8 @@ class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
     """Bahdanau's decoder: at each step the previous state asks the source for a context.
 
     c_t' = Σ_t α(s_{t'-1}, h_t) h_t, with additive attention α: the query is the decoder's state
-    before the step, keys and values are the encoder's states. The keys are projected once a
-    sentence, in `init_state`. Row t' of `attention_weights`, (B, T, S), is where the decoder looked
+    before the step, keys and values are the encoder's states. The keys are projected once,
+    in `init_state`. Row t' of `attention_weights`, (B, T, S), is where the decoder looked
     to predict target token t'.
 
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
@@ -236,9 +236,9 @@ class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
     >>> logits.shape, model.decoder.attention_weights.shape
     (torch.Size([1, 2, 7]), torch.Size([1, 2, 3]))
 
-    `attention_dropout`, of the weights, is apart from `dropout`, so that the weights of a heatmap
-    can be trained without it. With `bridge` the decoder starts from the encoder's last state, as
-    the notes do; without it from zeros, and what it knows of the source it has from attention.
+    `attention_dropout`, for the weights, is separate from `dropout`, so that a heatmap's weights
+    can be trained without it. With `bridge` the decoder starts from the encoder's last state, as in
+    the notes; without it from zeros, so that it learns of the source by attention alone.
     """
 
     def __init__(
@@ -263,7 +263,7 @@ class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
     def init_state(
         self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
     ) -> AttentionState:
-        """Start from the encoder's last state or zeros; what all steps share is made once."""
+        """Start from the encoder's last state or zeros; project the keys once for all steps."""
         values, hidden = self._checked(enc_outputs)
         hidden = hidden if self.bridge else torch.zeros_like(hidden)
         mask = None
@@ -283,16 +283,15 @@ class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
             context = self.attention.attend(query, projected_keys, values, mask)  # (B, 1, D)
             output, hidden = self.rnn(torch.cat((context, step), dim=-1), hidden)
             outputs.append(output)  # (B, 1, D)
-            weights.append(self.attention._last())  # what gives (B, 1, S)
+            weights.append(self.attention._last())  # functions that return (B, 1, S)
         logits = self.dense(torch.cat(outputs, dim=1))  # (B, T, D) -> (B, T, V)
         self._keep(lambda: torch.cat([work_out() for work_out in weights], dim=1))  # (B, T, S)
         return logits, AttentionState(hidden, values, projected_keys, mask)
 
 
 DEVIATION = 0.3
-"""Of what token vectors start from, where a GRU reads them. PyTorch's own, of deviation 1, drown
-what it reads beside: with 0.3, the model of chapter 4 translates and aligns long sentences better.
-"""
+"""Standard deviation of initial token vectors for GRUs. With PyTorch's own, 1, they drown the other
+inputs; with 0.3, the model of chapter 4 translates and aligns long sentences better."""
 
 
 def token_embedding(vocab_size: int, embed_size: int, deviation: float) -> nn.Embedding:
@@ -304,20 +303,20 @@ def token_embedding(vocab_size: int, embed_size: int, deviation: float) -> nn.Em
 
 
 def embed_tokens(embedding: nn.Embedding, X: Tensor) -> Tensor:
-    """Look tokens up, (B, T) -> (B, T, E); say in words what is wrong with those it cannot find."""
+    """Look tokens up, (B, T) -> (B, T, E); on the CPU, name one that is not in the vocabulary."""
     if not isinstance(X, Tensor) or X.dtype not in (torch.int64, torch.int32):
         raise wrong(TypeError, "X", X, "a tensor of integers, torch.int64 or torch.int32")
     if X.dim() != 2 or X.numel() == 0:
         raise wrong(ValueError, "X", X, "(B, T), both above 0")
     try:
         return embedding(X)
-    except IndexError:  # asked only now, because reading tokens back at each step stalls a GPU
+    except IndexError:  # only now: reading tokens back at each step stalls a GPU
         check_range("X", X, 0, embedding.num_embeddings - 1)
         raise
 
 
 def _gru(input_size: int, width: int, num_layers: int, dropout: float, **options: bool) -> nn.GRU:
-    # The GRU's dropout is that between layers, and it warns where there is one layer.
+    # A GRU's dropout acts between layers, and PyTorch warns if there is only one.
     between = dropout if num_layers > 1 else 0
     return nn.GRU(input_size, width, num_layers, batch_first=True, dropout=between, **options)
 

@@ -51,9 +51,8 @@ class TranslationBatch(Protocol):
 def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """Cross-entropy of the valid target tokens: their mean, in nats per token.
 
-    Takes scores of the next token (B, T, V), the tokens that came (B, T), and how many of each row
-    count, from 0 to T, (B,). What is said where there is padding, be it infinite, makes no
-    difference.
+    Takes scores of the next token (B, T, V), the true tokens (B, T), and how many of each row
+    count, from 0 to T, (B,). Scores at padding make no difference, even infinite ones.
 
     >>> logits = torch.zeros(1, 3, 4)  # four tokens, all as likely: log 4 nats
     >>> masked_loss(logits, torch.tensor([[2, 1, 0]]), torch.tensor([2]))
@@ -69,12 +68,12 @@ def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
         raise wrong(ValueError, "valid_lens", valid_lens.tolist(), "a length above 0 for a mean")
     check_range("targets", targets.masked_fill(~valid, 0), 0, logits.shape[2] - 1)
     logits, targets = logits[valid], targets[valid].long()  # (N, V), (N,): the valid tokens alone
-    # Of half-precision logits, too, the sum over all tokens is in single precision.
+    # For half-precision logits, too, the sum over all tokens is in single precision.
     return F.cross_entropy(logits.to(torch.promote_types(logits.dtype, torch.float32)), targets)
 
 
 def shift_right(targets: Tensor, bos: int = 1) -> Tensor:
-    """Give what a decoder reads to predict `targets`, shape (B, T): <bos>, then all but the last.
+    """Return what a decoder reads to predict `targets`, (B, T): <bos>, then all but the last.
 
     >>> shift_right(torch.tensor([[7, 8, 2]]))
     tensor([[1, 7, 8]])
@@ -83,9 +82,9 @@ def shift_right(targets: Tensor, bos: int = 1) -> Tensor:
 
 
 def translation_loss(model: nn.Module, batch: TranslationBatch) -> tuple[Tensor, int]:
-    """Loss of an encoder-decoder on a batch, and how many tokens it is over.
+    """Return the loss of an encoder-decoder on a batch, and the number of its target tokens.
 
-    Teacher forcing: whatever it would have said, it reads the true target up to each token.
+    Teacher forcing: whatever the model would write, it reads the true target before each token.
     """
     logits, _ = model(batch.source, shift_right(batch.target), batch.source_valid_lens)
     loss = masked_loss(logits, batch.target, batch.target_valid_lens)
@@ -94,7 +93,7 @@ def translation_loss(model: nn.Module, batch: TranslationBatch) -> tuple[Tensor,
 
 @dataclass
 class History:
-    """What training did, a number for each epoch."""
+    """The course of a training, a number for each epoch."""
 
     loss: list[float] = field(default_factory=list)  # mean over its tokens, while the model learned
     tokens_per_second: list[float] = field(default_factory=list)  # valid target tokens
@@ -115,8 +114,8 @@ def train(
 ) -> History:
     """Train a model with Adam, in place, and leave it in eval mode, ready to use.
 
-    The same seed gives the same run; every generator is afterwards where it was. After an error,
-    so is the mode of every submodule.
+    The same seed gives the same run. Afterwards every random generator has the state it had, and
+    after an error every submodule the mode it had.
 
     >>> history = train(
     ...     nn.Linear(1, 1),
@@ -129,12 +128,12 @@ def train(
     >>> 1 < len(history.loss) < 9, history.loss[-1] <= 0.01 < history.loss[0]
     (True, True)
 
-    `loader` gives the batches of one epoch, shuffled by the generator that it is handed, and
-    `batch_loss` a batch's mean loss and over how many tokens it is. `learning_rate` is Adam's at
-    the start; over the last `decay_share` of all steps it falls to 0, see `decay_factor`. Gradients
-    longer than `clip_norm` are cut to it. `seed` is of shuffling and dropout, while what the
-    weights start from is up to the caller. `after_epoch` is called with the history so far, say to
-    note `mean_loss` of other data, and ends the training if what it gives is true. `progress` shows
+    `loader` returns the batches of one epoch, shuffled by the generator that it gets, and
+    `batch_loss` a batch's mean loss and its number of tokens. `learning_rate` is Adam's at the
+    start; over the last `decay_share` of all steps it falls to 0, see `decay_factor`. Gradients
+    longer than `clip_norm` are scaled down to it. `seed` is for shuffling and dropout; initial
+    weights are up to the caller. `after_epoch` is called with the history so far, say to record
+    `mean_loss` on other data, and ends the training by returning something true. `progress` shows
     a bar, which needs tqdm.
 
     A loss or a gradient that is not finite raises FloatingPointError; the weights are then those
@@ -146,12 +145,13 @@ def train(
         raise wrong(ValueError, "learning_rate", learning_rate, "to be above 0 and finite")
     if not clip_norm > 0:
         raise wrong(ValueError, "clip_norm", clip_norm, "to be above 0 (math.inf: no clipping)")
-    parameters = list(model.parameters())  # once: a small model would feel it at each step
+    parameters = list(model.parameters())  # once: at each step it would slow a small model
     optimizer = torch.optim.Adam(parameters, lr=learning_rate)
     shuffling = torch.Generator().manual_seed(seed)
     history = History()
     bar = _progress_bar(num_epochs) if progress else nullcontext()
-    with evaluating(model), _seeded(seed, model), bar as shown:  # so modes come back after an error
+    # `evaluating` restores all modes after an error; each epoch switches to training itself.
+    with evaluating(model), _seeded(seed, model), bar as shown:
         for epoch in range(num_epochs):
             model.train()
             batches = list(loader(shuffling))
@@ -181,7 +181,7 @@ def train(
 
 
 def decay_factor(done: float, decay_share: float) -> float:
-    """What is left of the learning rate when this share of all steps is done.
+    """Return the share of the learning rate that is left when this share of all steps is done.
 
     It is 1, and falls to 0 in a straight line over the last `decay_share`.
 
@@ -195,7 +195,7 @@ def decay_factor(done: float, decay_share: float) -> float:
 def mean_loss(
     model: nn.Module, batches: Iterable[Any], batch_loss: BatchLoss = translation_loss
 ) -> float:
-    """Mean loss over all tokens of the batches (one at least), without learning or dropout.
+    """Return the mean loss over all tokens of the batches (one at least), without dropout.
 
     >>> def loss_of(model, batch):
     ...     return model(batch).mean(), len(batch)
@@ -209,16 +209,16 @@ def mean_loss(
     return sum(loss.item() * count for loss, count in losses) / sum(count for _, count in losses)
 
 
-_FOUND: dict[object, dict[nn.Module, bool]] = {}  # by each block in turn: modules and their modes
+_FOUND: dict[object, dict[nn.Module, bool]] = {}  # of each block in order: modules, modes
 _CHANGING = RLock()  # held while modes change, never while a model runs
 
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put a model into eval mode; afterwards every submodule is as it was, also after an error.
+    """Put a model into eval mode; afterwards, even after an error, restore every submodule's mode.
 
-    Blocks may lie inside one another, and threads may share a model: it stays in eval mode until
-    the last of them has left, and inside, each reads the `attention_weights` of its own passes.
+    Blocks may be nested, and threads may share a model: it stays in eval mode until the last block
+    ends. Inside, each thread reads the `attention_weights` of its own passes.
 
     >>> model = nn.Sequential(nn.Dropout(), nn.Dropout().eval())
     >>> with evaluating(model):
@@ -241,17 +241,17 @@ def evaluating(model: nn.Module) -> Iterator[None]:
                 block = next((block for block in later if module in block), None)
                 if block is None:
                     module.training = mode
-                else:  # who came next puts it back for both
+                else:  # the next block restores it for both
                     block[module] = mode
 
 
 @contextmanager
 def _seeded(seed: int, model: nn.Module) -> Iterator[None]:
-    """Seed what a model's dropout draws from, and nothing else; put it back afterwards."""
-    # torch.manual_seed would seed every device there is, whether the model is on it or not.
+    """Seed the generators of a model's dropout, and no others; restore them afterwards."""
+    # torch.manual_seed would seed every device, whether the model is on it or not.
     generators = [torch.default_generator]
     for device in {parameter.device for parameter in model.parameters()}:
-        if device.type == "mps":  # there is one of these at most, and it keeps its generator apart
+        if device.type == "mps":  # at most one device, whose generator is elsewhere
             generators.append(torch.mps._get_default_mps_generator())
         elif device.type not in ("cpu", "meta"):
             generators.append(torch.get_device_module(device).default_generators[device.index])
@@ -277,7 +277,7 @@ def _check_finite(loss: float, length: float, place: str) -> None:
 
 
 def _progress_bar(num_epochs: int) -> Any:
-    """Count epochs in text or, in a notebook, in a widget."""
+    """Show a bar of epochs, as text or, in a notebook, as a widget."""
     with asked_for("progress=True"):
         from tqdm.auto import tqdm
     layout = "{l_bar}{bar}| {n:.1f}/{total_fmt} epochs, {elapsed}{postfix}"

@@ -1,29 +1,28 @@
 """The Transformer (chapter 7): blocks of attention and small networks, and two stacks of them.
 
-Sequences of tokens are (B, T), what stands at their positions is (B, T, D). Decoders carry the keys
-and values of the steps before, so that each step is computed once; with a window, of those steps
-alone that can still be asked.
+Sequences of tokens are (B, T), the vectors at their positions (B, T, D). Decoders carry the keys
+and values of earlier steps (a KV cache), so that each step is computed once; with a window, only of
+the steps that can still be seen.
 
 Blocks and stacks have the same options:
 
-- `num_hiddens`: D, width of a position, the same in an encoder and its decoder.
-- `ffn_num_hiddens`: width of the network in each block.
-- `num_heads`: how many heads each attention has; D is a multiple of it.
-- `dropout`: the share set to zero of embedded entries and of each sublayer's output.
-- `norm_first`: norm before each sublayer instead of after, and once at the end; see `AddNorm`.
+- `num_hiddens`: D, the width of a position's vector, the same in an encoder and its decoder.
+- `ffn_num_hiddens`: the width of the network in each block.
+- `num_heads`: the number of heads of each attention; it divides D.
+- `dropout`: the share of embedded entries and of each sublayer's output that is set to zero.
+- `norm_first`: normalize before each sublayer instead of after, and once at the end (`AddNorm`).
 - `bias`: whether the projections of attention add one.
-- `cross_attention`: whether a decoder has a source to ask.
+- `cross_attention`: whether a decoder attends to a source.
 - `num_kv_heads`, `relative`, `window`, `num_first`: see `MultiHeadAttention`. Attention to a source
-  has the first alone: that is another sequence, with places of its own.
+  has only the first of them, because a source has positions of its own.
 
-Stacks have some more: `vocab_size`, the number of tokens; `num_layers`, of blocks; `max_len`, how
-many positions the sinusoids reach; and `pos_encoding`, a module that takes (B, T, D) and the
-position of the first step, such as `LearnedPositionalEncoding`: it comes in place of sinusoids, has
-a reach and a dropout of its own, and `max_len` says nothing then. With `relative` nothing is added
-unless there is a `pos_encoding`.
+Stacks also have `vocab_size`, the number of tokens; `num_layers`, the number of blocks; `max_len`,
+the number of positions that sinusoids cover; and `pos_encoding`, a module that takes (B, T, D) and
+the position of the first step, such as `LearnedPositionalEncoding`. It replaces the sinusoids, has
+its own dropout, and `max_len` is ignored. With `relative`, only a `pos_encoding` is added.
 
-Wrong types raise TypeError, wrong shapes, tokens and lengths ValueError, and so does a sequence
-longer than positions reach. What stands in padding needs to be finite.
+Wrong types raise TypeError; wrong shapes and lengths, sequences longer than the positions reach,
+and on the CPU tokens beyond the vocabulary, ValueError. Vectors at padding must be finite.
 
 Sources: Vaswani et al. 2017, section 3; d2l.ai section 11.7; the notes' section 10.7.
 """
@@ -76,10 +75,10 @@ class PositionWiseFFN(nn.Module):
 
 
 class AddNorm(nn.Module):
-    """LN(x + dropout(y)): what went into a sublayer is added to what came out, and normed.
+    """LN(x + dropout(y)): add a sublayer's input to its output, and normalize the sum.
 
-    With `norm_first`, which deep stacks train better by (Xiong et al. 2020, figure 1), it is
-    x + dropout(y), and `before` the sublayer comes LN(x).
+    With `norm_first`, with which deep stacks train better (Xiong et al. 2020, figure 1), it is
+    x + dropout(y), and `before` gives the sublayer LN(x).
 
     >>> add_norm = AddNorm(2, dropout=0)
     >>> normed = add_norm(torch.tensor([3.0, 4]), torch.tensor([1.0, 4]))  # the sum is (4, 8)
@@ -98,11 +97,11 @@ class AddNorm(nn.Module):
         self.ln = nn.LayerNorm(normalized_shape)
 
     def before(self, X: Tensor) -> Tensor:
-        """Give what the sublayer gets of X: LN(X) if the norm comes first, else X itself."""
+        """Return the sublayer's input: LN(X) if the norm comes first, else X itself."""
         return self.ln(X) if self.norm_first else X
 
     def forward(self, X: Tensor, Y: Tensor) -> Tensor:
-        """Add what the sublayer gave, Y, to X, of the same shape."""
+        """Add the sublayer's output Y to its input X, of the same shape."""
         check_floats(self.ln, X=X, Y=Y)
         check_shapes(X=(X, "...", *self.ln.normalized_shape), Y=(Y, *X.shape))
         total = X + self.dropout(Y)
@@ -110,7 +109,7 @@ class AddNorm(nn.Module):
 
 
 class EncoderBlock(nn.Module):
-    """Each position asks all positions; then each goes through the same small network.
+    """Self-attention, then the same small network at every position.
 
     >>> block = EncoderBlock(num_hiddens=4, ffn_num_hiddens=8, num_heads=2)
     >>> block(torch.ones(1, 3, 4), torch.tensor([2])).shape
@@ -142,7 +141,7 @@ class EncoderBlock(nn.Module):
         self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Mask = None) -> Tensor:
-        """Take (B, T, D) and give (B, T, D); a mask of the scores may come in place of lengths."""
+        """Map (B, T, D) to (B, T, D); a mask of the scores may replace the lengths."""
         check_floats(self.ffn.dense1, X=X)
         check_shapes(X=(X, "B", "N", self.attention.query_size))
         if mask is None:
@@ -157,8 +156,8 @@ class EncoderBlock(nn.Module):
 class TransformerEncoder(Attends, Encoder):
     """Tokens, their positions, and a stack of encoder blocks.
 
-    A token's vector has length about 1 at first, and is multiplied by sqrt(D), which makes its
-    entries as large as the waves that say where it stands.
+    Token vectors have length about 1 at first, and are multiplied by sqrt(D), which makes their
+    entries about as large as those of the sinusoids.
 
     >>> encoder = TransformerEncoder(10, 4, ffn_num_hiddens=8, num_heads=2, num_layers=3)
     >>> encoder(torch.tensor([[5, 6, 2, 0]]), torch.tensor([3])).shape
@@ -199,7 +198,7 @@ class TransformerEncoder(Attends, Encoder):
         self.ln = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        """Read tokens (B, S) of lengths `valid_lens`, (B,); give what stands there, (B, S, D)."""
+        """Read tokens (B, S) of lengths `valid_lens`, (B,); return their vectors, (B, S, D)."""
         X = self.pos_encoding(embed_tokens(self.embedding, X) * self.scale)  # (B, S) -> (B, S, D)
         mask = made(mask_of(valid_lens, X, X, 1))  # (B, 1, 1 or S, S), once for all blocks
         weights = []
@@ -216,18 +215,18 @@ class BlockState(NamedTuple):
     past: tuple[Tensor, Tensor] | None  # of the steps so far, (B, G, T, D / H) each
     source: tuple[Tensor, Tensor] | None  # of the encoder's outputs, (B, G, S, D / H) each
     source_mask: Tensor | None  # true where the source is no padding, (B, 1, 1, S)
-    gap: int = 0  # how many steps of the past are not kept: those before the window
+    gap: int = 0  # the number of past steps that were dropped, because no window reaches them
 
 
 class DecoderBlock(nn.Module):
-    """Each position asks those up to itself, then the source, then goes through a small network.
+    """Causal self-attention, attention to the source, and a small network at every position.
 
     >>> block = DecoderBlock(num_hiddens=4, ffn_num_hiddens=8, num_heads=2)
     >>> state = block.init_state(torch.ones(1, 5, 4))
     >>> X, state = block(torch.ones(1, 3, 4), state)
     >>> X.shape, block.attention1.attention_weights.shape, block.attention2.attention_weights.shape
     (torch.Size([1, 3, 4]), torch.Size([1, 2, 3, 3]), torch.Size([1, 2, 3, 5]))
-    >>> X, state = block(torch.ones(1, 1, 4), state)  # a fourth step, which asks all four
+    >>> X, state = block(torch.ones(1, 1, 4), state)  # a fourth step, which sees all four
     >>> block.attention1.attention_weights.shape
     torch.Size([1, 2, 1, 4])
     """
@@ -280,7 +279,7 @@ class DecoderBlock(nn.Module):
         return BlockState(None, ask.project(enc_outputs, enc_outputs), mask)
 
     def forward(self, X: Tensor, state: BlockState) -> tuple[Tensor, BlockState]:
-        """Take what stands at the next T steps, (B, T, D); give what stands there afterwards."""
+        """Map the vectors of the next T steps, (B, T, D), to new ones, and return the new state."""
         check_floats(self.ffn.dense1, X=X)
         check_shapes(X=(X, "B", "N", self.attention1.query_size))
         check_state(state, BlockState, X, "past", "source")
@@ -294,10 +293,9 @@ class DecoderBlock(nn.Module):
         k, v = self.attention1.project(Z, Z, start)  # (B, G, T, D / H) each
         if past is not None:  # (B, G, P, D / H) and (B, G, T, D / H) -> (B, G, P + T, D / H)
             k, v = torch.cat((past[0], k), dim=2), torch.cat((past[1], v), dim=2)
-        steps, so_far, device = X.shape[1], k.shape[2], X.device
-        make = causal_mask  # the one of this pass, whatever is in its place when weights are read
-        # A single step is the last one, and may see all.
-        mask = (lambda: make(steps, so_far, device)) if steps > 1 else None
+        steps, so_far = X.shape[1], k.shape[2]
+        # A function, so that no mask is kept. A single step is the last one, and sees all.
+        mask = partial(causal_mask, steps, so_far, X.device) if steps > 1 else None
         X = self.addnorm1(X, self.attention1.attend(Z, k, v, mask, start, gap))
         if source is not None:
             Z = self.addnorm2.before(X)  # (B, T, D)
@@ -317,8 +315,8 @@ class TransformerState(NamedTuple):
 class TransformerDecoder(Attends, AttentionDecoder):
     """Tokens, their positions, a stack of decoder blocks, and scores of the next token.
 
-    A pass may take all tokens at once, as training does, or go on from the state that another left,
-    as writing does; either way no step sees a later one, and the scores are the same.
+    A pass may take all tokens at once, as in training, or continue from the state of another pass,
+    as in decoding; either way no step sees a later one, and the scores are the same.
 
     >>> encoder, decoder = TransformerEncoder(9, 4, 8, 2, 3), TransformerDecoder(7, 4, 8, 2, 3)
     >>> state = decoder.init_state(encoder(torch.tensor([[5, 6, 2]])))
@@ -378,7 +376,7 @@ class TransformerDecoder(Attends, AttentionDecoder):
         """Start at position 0; each block projects the encoder's outputs (B, S, D) once."""
         first, *rest = self.blks
         state = first.init_state(enc_outputs, enc_valid_lens)
-        mask = state.source_mask  # one for all
+        mask = state.source_mask  # shared by all blocks
         others = (BlockState(None, block.init_state(enc_outputs).source, mask) for block in rest)
         return TransformerState(0, (state, *others))
 
