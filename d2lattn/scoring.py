@@ -63,7 +63,7 @@ class Attends:
     keys, stay alive until the next pass; lengths and masks are copied, as are queries and keys in
     compiled passes. Each reading gives a new tensor, which the reader may change. If the caller
     changes lengths, masks or queries after the call, the weights stay, or reading them raises
-    RuntimeError. Copies and files of a module start without: not every tensor can be stored.
+    RuntimeError. Copies and files of a module start without weights.
     """
 
     _weights: Any = None

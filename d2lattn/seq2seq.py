@@ -283,15 +283,15 @@ class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
             context = self.attention.attend(query, projected_keys, values, mask)  # (B, 1, D)
             output, hidden = self.rnn(torch.cat((context, step), dim=-1), hidden)
             outputs.append(output)  # (B, 1, D)
-            weights.append(self.attention._last())  # functions that return (B, 1, S)
+            weights.append(self.attention._last())  # a function that returns (B, 1, S)
         logits = self.dense(torch.cat(outputs, dim=1))  # (B, T, D) -> (B, T, V)
         self._keep(lambda: torch.cat([work_out() for work_out in weights], dim=1))  # (B, T, S)
         return logits, AttentionState(hidden, values, projected_keys, mask)
 
 
 DEVIATION = 0.3
-"""Standard deviation of initial token vectors for GRUs. With PyTorch's own, 1, they drown the other
-inputs; with 0.3, the model of chapter 4 translates and aligns long sentences better."""
+"""Standard deviation of initial token vectors for GRUs. With PyTorch's default, 1, they drown out
+other inputs; with 0.3, the model of chapter 4 translates and aligns long sentences better."""
 
 
 def token_embedding(vocab_size: int, embed_size: int, deviation: float) -> nn.Embedding:

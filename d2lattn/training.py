@@ -93,7 +93,7 @@ def translation_loss(model: nn.Module, batch: TranslationBatch) -> tuple[Tensor,
 
 @dataclass
 class History:
-    """The course of a training, a number for each epoch."""
+    """What was measured in training, one number per epoch."""
 
     loss: list[float] = field(default_factory=list)  # mean over its tokens, while the model learned
     tokens_per_second: list[float] = field(default_factory=list)  # valid target tokens
