@@ -49,10 +49,10 @@ def running_attention(queries, keys, values, tile):
     M, s, u = torch.full_like(queries[..., :1], -torch.inf), 0, 0  # (.., Q, 1)
     for K, V in zip(keys.split(tile, -2), values.split(tile, -2)):
         a = queries @ K.mT / K.shape[-1] ** 0.5  # (.., Q, tile)
-        old, M = M, M.maximum(a.amax(-1, keepdim=True))  # (.., Q, 1)
-        shrink, e = (old - M).exp(), (a - M).exp()
-        s = shrink * s + e.sum(-1, keepdim=True)
-        u = shrink * u + e @ V  # (.., Q, tile) x (.., tile, D)
+        new = M.maximum(a.amax(-1, keepdim=True))  # (.., Q, 1)
+        shrink, e, M = (M - new).exp(), (a - new).exp(), new
+        s = shrink * s + e.sum(-1, keepdim=True)  # (.., Q, 1)
+        u = shrink * u + e @ V  # (.., Q, D)
     return u / s
 
 
