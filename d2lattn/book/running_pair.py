@@ -59,10 +59,12 @@ def by_distance(bandwidth: float) -> Tensor:
 
 def by_wide_match(scaled: bool, width: int = 64) -> Tensor:
     """Chapter 3: the same vectors, hidden among entries that mean nothing, up to `width`."""
-    generator = torch.Generator().manual_seed(3)
-    noise = torch.randn(2, 3, width - len(FEATURES), generator=generator)
-    queries = torch.cat((QUERIES, noise[0]), dim=1)  # (Q, width)
-    keys = torch.cat((KEYS, noise[1]), dim=1)  # (K, width)
+    generator = torch.Generator().manual_seed(9)
+    # The walk draws for one query and the three keys, so these come first.
+    vache, *of_keys = torch.randn(4, width - len(FEATURES), generator=generator)
+    la, heureuse = torch.randn(2, width - len(FEATURES), generator=generator)
+    queries = torch.cat((QUERIES, torch.stack((la, vache, heureuse))), dim=1)  # (Q, width)
+    keys = torch.cat((KEYS, torch.stack(of_keys)), dim=1)  # (K, width)
     scores = queries @ keys.T  # (Q, width) x (width, K) -> (Q, K)
     return (scores / width**0.5 if scaled else scores).softmax(dim=-1)
 
