@@ -32,6 +32,9 @@ HAN = re.compile(
 WIDTH = re.compile(r"max-width: ([\d.]+)px")
 """How wide a drawing is in JupyterLab."""
 
+FOLDS = {"source": "Code", "content": "Solution", "output": "Output", "outputs": "Output"}
+"""What a fold is called, by what is in it."""
+
 FOR_TOOLS = re.compile(r" *# fmt: skip$", re.MULTILINE)
 
 
@@ -357,9 +360,9 @@ def visit_questions(page: HTML5Translator, node: questions) -> None:
 
 
 def visit_folded(page: HTML5Translator, node: HideCodeCellNode) -> None:
-    """Fold code, or a whole cell, which in this book is a solution."""
-    said = {"source": "Code", "content": "Solution"}.get(node["prompt_show"], "Output")
-    page.body.append(f'<details class="fold"><summary>{said}</summary>\n')
+    """Fold code, or a whole cell, which in this book is a solution; a cell may name its own."""
+    said = FOLDS.get(node["prompt_show"], node["prompt_show"])
+    page.body.append(f'<details class="fold"><summary>{page.encode(said)}</summary>\n')
 
 
 def depart(text: str = "") -> Callable:

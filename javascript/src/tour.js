@@ -79,7 +79,7 @@ function render({ model, el }) {
   );
   const [back, next] = [button("Back", () => go(-1)), button("Next", () => go(1))];
   const block = slider({
-    label: "Block",
+    label: "Stop",
     min: 1,
     max: stops.length,
     step: 1,

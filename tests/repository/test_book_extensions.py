@@ -1,11 +1,15 @@
 """What notebooks say by convention becomes what the page needs."""
 
+import html
+from types import SimpleNamespace
+
 import course
 import formulas
 import pages
 import pytest
 from docutils import nodes
 from math_core import LatexError
+from myst_nb.sphinx_ import HideCodeCellNode
 from pygments import highlight
 from pygments.lexers import PythonLexer
 
@@ -42,6 +46,22 @@ def test_a_title_without_a_number_has_none():
 def test_a_word_to_the_formatter_is_not_shown():
     code = "x = [1,\n     2]  # fmt: skip\ny = 1  # not fmt: skipped"
     assert pages.FOR_TOOLS.sub("", code) == "x = [1,\n     2]\ny = 1  # not fmt: skipped"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ("source", "Code"),
+        ("content", "Solution"),
+        ("outputs", "Output"),
+        ("EncoderBlock", "EncoderBlock"),
+        ("a < b", "a &lt; b"),
+    ],
+)
+def test_a_fold_says_what_is_in_it_or_its_own_name(prompt, said):
+    page = SimpleNamespace(body=[], encode=html.escape)
+    pages.visit_folded(page, HideCodeCellNode(prompt_show=prompt))
+    assert page.body == [f'<details class="fold"><summary>{said}</summary>\n']
 
 
 def test_a_sentence_is_split_in_its_text_alone():

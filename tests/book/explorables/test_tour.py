@@ -221,7 +221,7 @@ def test_the_walk_goes_by_keys_button_slider_and_click(visit):
     assert lit.all_text_contents() == ["+ positions"]
     page.locator(".d2lx-box").get_by_text("cross-attention").click()
     frame(page)
-    slider = page.get_by_role("slider", name="Block")
+    slider = page.get_by_role("slider", name="Stop")
     assert slider.get_attribute("aria-valuetext") == "12 of 17: cross-attention"
     assert page.locator("g.d2lx-lit").count() == 2, "with the wire of keys and values"
     facts = page.locator(".d2lx-tour-facts").inner_text().replace("\u00a0", " ")
