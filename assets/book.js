@@ -84,7 +84,8 @@ const wide = new ResizeObserver((boxes) => {
 for (const box of all(".scrolls, .highlight pre, .cell_output .output, div.math, div.math > math"))
   wide.observe(box);
 
-// The contents say which section is being read
+// The contents say which section is being read: the one at a third of the screen's height, or the
+// last before it
 const places = new Map(
   all(".on-page a").map((link) => [/** @type {HTMLAnchorElement} */ (link).hash.slice(1), link]),
 );
@@ -94,10 +95,10 @@ if (places.size) {
     (sections) => {
       for (const { target, isIntersecting } of sections)
         seen[isIntersecting ? "add" : "delete"](target.id);
-      const first = [...places.keys()].find((id) => seen.has(id));
-      for (const [id, link] of places) link.classList.toggle("here", id === first);
+      const last = [...places.keys()].findLast((id) => seen.has(id));
+      for (const [id, link] of places) link.classList.toggle("here", id === last);
     },
-    { rootMargin: "-80px 0px -40% 0px" },
+    { rootMargin: "-80px 0px -66% 0px" },
   );
   for (const id of places.keys()) {
     const section = document.getElementById(id);

@@ -36,6 +36,14 @@ class Page:
     pages: list["Page"] = field(default_factory=list)
 
     @property
+    def short(self) -> str:
+        """Its name in a few words, which its folder has where the name is the question."""
+        if self.name != self.question:
+            return self.name
+        folder = self.docname.split("/")[-2]
+        return folder.partition("-")[2].replace("-", " ").capitalize()
+
+    @property
     def kind(self) -> str:
         """Walk, workshop, deeper, which (the page that is passed on) or reference."""
         return self.docname.rpartition("/")[2].partition("-")[0]
