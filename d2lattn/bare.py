@@ -25,9 +25,9 @@ def dot_product_scores(queries, keys):
 
 def additive_scores(queries, keys, W_q, W_k, w_v):
     """Score by w_v^T tanh(W_q q + W_k k); the library takes W_q q, W_k k."""
-    q = W_q(queries).unsqueeze(-2)  # (B, Q, D) -> (B, Q, F) -> (B, Q, 1, F)
-    k = W_k(keys).unsqueeze(-3)  # (B, K, D) -> (B, K, F) -> (B, 1, K, F)
-    return w_v(torch.tanh(q + k)).squeeze(-1)  # (B, Q, K, F) -> (B, Q, K)
+    q = W_q(queries).unsqueeze(-2)  # (B, Q, D_q) -> (B, Q, h) -> (B, Q, 1, h)
+    k = W_k(keys).unsqueeze(-3)  # (B, K, D_k) -> (B, K, h) -> (B, 1, K, h)
+    return w_v(torch.tanh(q + k)).squeeze(-1)  # (B, Q, K, h) -> (B, Q, K)
 
 
 def attention(queries, keys, values, mask=None):
