@@ -78,6 +78,7 @@ def cut(source: Path, target: Path, letters: list[int], axes: dict) -> None:
     if "MATH" in font:
         narrow_roots(font)
         tall_primes(font)
+        level_subscripts(font)
     subset.save_font(font, target, options)
     print(f"{target.name:20} {target.stat().st_size / 1024:6.1f} KB")
 
@@ -117,6 +118,15 @@ def tall_primes(font: TTFont) -> None:
         outlines[name] = pen.glyph()
         outlines[name].recalcBounds(outlines)
         widths[name] = (round(scale * widths[name][0]), outlines[name].xMin)
+
+
+def level_subscripts(font: TTFont) -> None:
+    """Let subscripts of single letters stand at one height, whether their letter has a tail or not.
+
+    Browsers lower a subscript by as much as what it belongs to goes down, as is right for a tall
+    bracket; so in q_j k_j one stood below the other, and the index of a sum lower still.
+    """
+    font["MATH"].table.MathConstants.SubscriptBaselineDropMin.Value = -40
 
 
 def for_plots() -> None:

@@ -35,7 +35,37 @@ WIDTH = re.compile(r"max-width: ([\d.]+)px")
 FOLDS = {"source": "Code", "content": "Solution", "output": "Output", "outputs": "Output"}
 """What a fold is called, by what is in it."""
 
+TUPLE = r"\((?:[^\s(),]{1,5}, ){1,4}[^\s(),]{1,5}\)"
+TERM = r"[−-]?√?(?:\d(?:[\d.,·]*\d)?|\b[A-Za-z]\b)%?"
+WHOLE = re.compile(rf"{TUPLE}|{TERM}(?: [+−·×/=≈] {TERM})+")
+"""A tuple, or a sum with its result: what a reader reads at one glance."""
+
 FOR_TOOLS = re.compile(r" *# fmt: skip$", re.MULTILINE)
+
+
+def whole(text: str) -> str:
+    """Keep a tuple or a sum on one line; one that is long may break before what it equals.
+
+    >>> whole("a score of 2·3 + 1·3 = 9 each")
+    'a score of <span class="whole">2·3 + 1·3 = 9</span> each'
+    """
+
+    def keep(found: re.Match[str]) -> str:
+        parts = [found[0]] if len(found[0]) <= 20 else re.split(" (?=[=≈])", found[0])
+        return " ".join(
+            f'<span class="whole">{part}</span>' if len(part) <= 20 else part for part in parts
+        )
+
+    return WHOLE.sub(keep, text)
+
+
+def is_prose(output: str) -> bool:
+    """Whether a printed output is sentences, in which nothing stands below something else.
+
+    >>> is_prose("off by 37.6"), is_prose("width   over d"), is_prose("[[1],\\n [2]]")
+    (True, False, False)
+    """
+    return not re.search(r"\S {2,}\S|^ ", output, re.MULTILINE)
 
 
 class ask(nodes.General, nodes.Element):
@@ -161,6 +191,8 @@ class Dress(SphinxPostTransform):
             # None of the reader's: a blank line that ends an example, a word to the formatter
             code.rawsource = FOR_TOOLS.sub("", code.astext()).rstrip()
             code[:] = [nodes.Text(code.rawsource)]
+            if "output" in code["classes"] and is_prose(code.rawsource):
+                code["classes"].append("prose")
         for element in list(self.document.findall(ask)):
             self.question(element)
         for element in list(self.document.findall(nodes.paragraph)):
@@ -221,7 +253,8 @@ class Dress(SphinxPostTransform):
             element["label"] = "".join(part.astext() for part in first)
             parts = [node for piece in more for node in (*piece, nodes.Text(": "))][:-1]
         else:
-            element["kind"] = "more"
+            # A word that names what is folded is a label; a question is a question
+            element["kind"] = "more" if " " in title.astext() else "more word"
         title[:] = capital(parts)
 
     def caption(self, paragraph: nodes.paragraph) -> None:
@@ -407,9 +440,28 @@ class BookTranslator(HTML5Translator):
         """Say which words are Chinese: a voice reads them so, and a browser takes their letters."""
         start = len(self.body)
         super().visit_Text(node)
-        if not self.protect_literal_text and HAN.search(node):
-            text = "".join(self.body[start:])
+        if not self.protect_literal_text:
+            text = whole("".join(self.body[start:]))
             self.body[start:] = [HAN.sub(r'<span lang="zh">\g<0></span>', text)]
+
+    def visit_literal(self, node: nodes.literal) -> None:
+        """Keep a short piece of code on one line."""
+        if len(node.astext()) <= 16:
+            node["classes"].append("whole")
+        super().visit_literal(node)
+
+    def visit_literal_block(self, node: nodes.literal_block) -> None:
+        """Say how wide printed lines are that phones fit by smaller letters: of tables, all."""
+        start = len(self.body)
+        try:
+            super().visit_literal_block(node)
+        finally:
+            widest = max(map(len, node.astext().split("\n")))
+            most = 54 if "prose" in node["classes"] else 1000
+            if "output" in node["classes"] and 44 < widest <= most:
+                opening = "".join(self.body[start:])
+                more = f'<div style="--letters: {widest}"'
+                self.body[start:] = [opening.replace("<div", more, 1)]
 
     def visit_definition_list_item(self, node: nodes.definition_list_item) -> None:
         """Keep a term of the glossary, its other names and what it means in one element."""

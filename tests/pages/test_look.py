@@ -559,6 +559,65 @@ def test_formulas_need_no_script_and_their_font_is_the_books(without_script):
     assert font.startswith("Formula")
 
 
+def test_subscripts_stand_at_one_height_and_move_no_line(visit):
+    page = visit(WALK).page
+    bottoms = page.evaluate(
+        """() => [...document.querySelectorAll("p math")]
+            .map(m => [...m.querySelectorAll("msub > mi:last-child")]
+                .filter(mi => mi.textContent === "j")
+                .map(mi => mi.getBoundingClientRect().bottom))
+            .filter(js => js.length > 1)"""
+    )
+    assert bottoms  # as in q_j k_j, of which the first has a tail
+    assert max(max(js) - min(js) for js in bottoms) < 0.3
+    lines = page.evaluate(
+        """() => [...document.querySelectorAll("article section > p:has(msub):not(:has(msqrt))")]
+            .map(p => p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight))
+        """
+    )
+    assert lines
+    assert max(abs(number - round(number)) for number in lines) < 0.03
+
+
+def test_tuples_sums_and_short_code_are_not_broken(visit):
+    page = visit(WALK, width=360).page
+    heights = page.locator("p .whole").evaluate_all(
+        "all => all.map(e => e.getClientRects().length)"
+    )
+    assert len(heights) > 5
+    assert set(heights) == {1}
+    assert "(0, 2, 1)" in page.locator("p .whole").all_inner_texts()
+
+
+def test_all_that_is_folded_opens_by_one_sign_on_one_edge(visit):
+    for name in (WALK, KINDS["workshop"]):
+        page = visit(name).page
+        edges = page.evaluate(
+            """() => [...document.querySelectorAll(
+                ":is(article section > .cell, .fig > .cell) > .fold > summary,"
+                + "article section > .asking > :is(.more, .recall) > summary")]
+                .map(s => [s.getBoundingClientRect().left
+                    + parseFloat(getComputedStyle(s, "::before").left),
+                    getComputedStyle(s, "::before").content.slice(0, 3)].join(" "))"""
+        )
+        assert len(edges) > 5
+        assert len(set(edges)) == 1
+
+
+def test_on_a_phone_printed_sentences_go_on_below_and_tables_keep_their_columns(visit):
+    page = visit(WALK, width=360).page
+    cut = """all => all.filter(pre => pre.scrollWidth > pre.clientWidth + 1).length"""
+    sentences = page.locator(".cell_output .prose pre")
+    assert sentences.count() > 2
+    assert sentences.evaluate_all(cut) == 0
+    page = visit("chapters/02-nadaraya-watson/walk.html", width=360).page
+    tables = page.locator(".cell_output .output[style] pre")
+    assert tables.count() > 1
+    assert tables.evaluate_all(cut) == 0  # their letters are smaller, and can be read
+    sizes = tables.evaluate_all("all => all.map(p => parseFloat(getComputedStyle(p).fontSize))")
+    assert min(sizes) >= 12
+
+
 def test_a_root_leaves_no_hole_behind_it(visit):
     page = visit(WALK).page
     gaps = page.evaluate(
