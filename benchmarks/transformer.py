@@ -4,8 +4,9 @@ python benchmarks/transformer.py trains the three translators, once for each see
 and writes them to reference/benchmarks/transformer.md. With --decoding it times writing token by
 token, in transformer-decoding.md; with --encoder a training step of the encoder beside PyTorch's
 own, in transformer-encoder.md. With --race it trains the shipped Transformer's size beside a GRU
-with as many parameters, and with places that begin anywhere, in transformer-race.md; each training
-is kept in a file as soon as it is done, and not done again.
+with as many parameters, and with places that begin anywhere, in transformer-race.md; with --longer
+two of these for twice as long, in transformer-race-longer.md. Each training of a race is kept in a
+file as soon as it is done, and not done again.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import statistics
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -305,6 +306,9 @@ RACERS = {  # how each is made, how it is trained, and what it is
 }
 
 
+LONGER = "Transformer", "random starts"  # also trained for twice as long
+
+
 def counted_from(start: int, translator: Translator, pairs: list[Pair]) -> float:
     """Give BLEU if the first word of both sentences stands at this place."""
 
@@ -362,20 +366,22 @@ def race_once(name: str, seed: int, epochs: int, corpus: Corpus) -> dict:
     return found
 
 
-def race(options: argparse.Namespace) -> Iterator[str]:
+def race(
+    options: argparse.Namespace, racers: Iterable[str] = RACERS, command: str = "--race"
+) -> Iterator[str]:
     """Write the section on the race, line by line."""
     corpus = corpus_for(options)
     sizes = {"pairs": len(corpus.train), "epochs": options.epochs}
-    by_racer: dict[str, list[dict]] = {name: [] for name in RACERS}
+    by_racer: dict[str, list[dict]] = {name: [] for name in racers}
     for seed in options.seeds:
-        for name in options.only or RACERS:
+        for name in options.only or racers:
             wanted = {"name": name, "seed": seed} | sizes
             make = partial(race_once, name, seed, options.epochs, corpus)
             by_racer[name].append(kept_or_made(options.keep, wanted, make))
     if options.only:
         return
 
-    yield from head("python benchmarks/transformer.py --race")
+    yield from head(f"python benchmarks/transformer.py {command}")
     yield ""
     yield (
         f"Translators trained on the same {len(corpus.train):,} pairs, {options.epochs} times "
@@ -385,7 +391,8 @@ def race(options: argparse.Namespace) -> Iterator[str]:
         "and of *long*. Translations are greedy. Seconds are the processor's, while others used it."
     )
     yield ""
-    for name, (_, recipe_of, what) in RACERS.items():
+    for name in racers:
+        _, recipe_of, what = RACERS[name]
         yield (
             f"- *{name}*: {what}. Adam at {recipe_of['learning_rate']} falling to 0 over the last "
             f"{recipe_of['decay_share']:.0%} of the steps, dropout {recipe_of['dropout']}."
@@ -398,7 +405,7 @@ def race(options: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield row("racer", *splits)
     yield rule(1 + len(splits))
-    for name in RACERS:
+    for name in racers:
         yield row(name, *cells(name, list(splits.values())))
     yield ""
     yield row("racer", "parameters", "training, s")
@@ -410,7 +417,7 @@ def race(options: argparse.Namespace) -> Iterator[str]:
     groups = [group for group in groups if group in by_racer["Transformer"][0]]
     yield row("racer", *groups)
     yield rule(1 + len(groups))
-    for name in RACERS:
+    for name in racers:
         yield row(name, *cells(name, groups))
     yield from ("", "**BLEU by the place that the first word has in use**", "")
     yield f"Of the sentences of *test* with at most {SHORT} tokens on either side."
@@ -590,10 +597,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--pairs", type=int, help="to train on (default 80000; race: 42000)")
     parser.add_argument("--held-out", type=int, help="of each set (default: all)")
-    parser.add_argument("--epochs", type=int, help="(default 2; race: 2)")
+    parser.add_argument("--epochs", type=int, help="(default 2; longer: 4)")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--decoding", action="store_true", help="writing over length, and no more")
     only.add_argument("--race", action="store_true", help="equal sizes, and random starts")
+    only.add_argument("--longer", action="store_true", help="two of the race, for twice as long")
     only.add_argument("--encoder", action="store_true", help="a step of the encoder, and no more")
     parser.add_argument("--batch-size", type=int, default=1, help="of sentences written at once")
     parser.add_argument("--rounds", type=int, default=3, help="of writing")
@@ -602,8 +610,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="racers to train now, without writing a page")
     parser.add_argument("--keep", type=Path, default=KEPT, help="where the race keeps trainings")
     options = parser.parse_args()
-    options.pairs = options.pairs or (RACE_PAIRS if options.race else 80_000)
-    options.epochs = options.epochs or (RACE_EPOCHS if options.race else 2)
+    racing = options.race or options.longer
+    options.pairs = options.pairs or (RACE_PAIRS if racing else 80_000)
+    options.epochs = options.epochs or (2 * RACE_EPOCHS if options.longer else 2)
     options.encoder_dropout, options.min_freq = 0.0, 1
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -613,6 +622,9 @@ def main() -> None:
         write, output = encoding, FOLDER / "transformer-encoder.md"
     elif options.race:
         write, output = race, FOLDER / "transformer-race.md"
+    elif options.longer:
+        write = partial(race, racers=LONGER, command="--longer")
+        output = FOLDER / "transformer-race-longer.md"
     else:
         write, output = translators, FOLDER / "transformer.md"
     print_and_write(write(options), options.output or output)

@@ -48,6 +48,8 @@ def test_the_page_of_the_race_can_be_written_and_nothing_is_trained_twice(tmp_pa
     assert len(keep.read_text("utf-8").splitlines()) == len(transformer.RACERS)
     monkeypatch.setattr(transformer, "race_once", lambda *_: pytest.fail("trained twice"))
     assert list(transformer.race(options)) == lines
+    longer = list(transformer.race(options, transformer.LONGER, "--longer"))
+    assert shape(longer) == shape(stored("transformer-race-longer.md"))
 
 
 def test_the_race_is_between_equals_on_three_seeds():
