@@ -14,6 +14,13 @@ from docutils import nodes
 
 NUMBERED = re.compile(r"(?P<number>\d+[bc]?(?:\.\d+)?)\.? (?P<name>.+)", re.DOTALL)
 THEME = Path(__file__).resolve().parents[1] / "theme"
+# Names, in a few words, of chapters that are called by their question
+SHORT = {
+    "4b": "The picture on trial",
+    "5b": "The worth of a head",
+    "7c": "Which head?",
+    "11": "Without the softmax",
+}
 # The page that is passed on: what a network shows of it, and its picture
 PASSED_ON = {
     "chapters/which-would-you-sign": {
@@ -37,11 +44,8 @@ class Page:
 
     @property
     def short(self) -> str:
-        """Its name in a few words, which its folder has where the name is the question."""
-        if self.name != self.question:
-            return self.name
-        folder = self.docname.split("/")[-2]
-        return folder.partition("-")[2].replace("-", " ").capitalize()
+        """Its name beside its question, also where the name is the question."""
+        return SHORT.get(self.number, self.name)
 
     @property
     def kind(self) -> str:

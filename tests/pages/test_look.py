@@ -401,6 +401,18 @@ def test_the_ring_of_a_slider_is_whole_and_cuts_no_label(visit):
     assert around is None
 
 
+def test_in_the_dark_no_rule_is_louder_than_words(visit):
+    page = visit(WALK, theme="dark").page
+    light = """selector => {
+        const { borderTopColor, color } = getComputedStyle(document.querySelector(selector));
+        return [borderTopColor, color]
+            .map(one => one.match(/\\d+/g).reduce((sum, number) => sum + Number(number), 0));
+    }"""
+    for part in (".ways-on .next", ".also .workshop", "article .d2lx"):
+        rule, words = page.evaluate(light, part)
+        assert rule < 0.7 * words
+
+
 def test_a_title_that_is_the_question_is_not_asked_twice(visit):
     page = visit("chapters/04b-believe-the-picture/walk.html").page
     assert page.locator(".opener").inner_text().count("Can you believe the picture?") == 1
@@ -466,8 +478,10 @@ def test_questions_on_the_landing_page_stand_in_one_grid_and_have_titles(visit):
     seen = visit("index.html")
     lefts = "all => [...new Set(all.map(a => Math.round(a.getBoundingClientRect().left)))]"
     assert len(seen.page.locator("a.chapter").evaluate_all(lefts)) == 4
-    for label in seen.page.locator("a.chapter .label").all_inner_texts():
+    for chapter in seen.page.locator("a.chapter").all():
+        label = chapter.locator(".label").inner_text()
         assert re.search(r"[a-z]{3}", label), label
+        assert chapter.locator(".question").inner_text() not in label
     button, *links = seen.page.locator(".hero > p > a").evaluate_all(
         "all => all.map(a => a.getBoundingClientRect())"
     )
