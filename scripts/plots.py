@@ -120,6 +120,10 @@ class Plot:
         style = declarations(attributes.pop("style", ""))
         if name == "path" and style == {"fill": "none"}:
             return
+        if name == "use":
+            self.let_through(style)
+        elif attributes.get("id") in self.asked:
+            style.pop("stroke-opacity", None)  # each use says it
         self.colour(style)
         self.colour(attributes)
         if name in {"text", "tspan"}:
@@ -138,6 +142,12 @@ class Plot:
             yield from element
         elif name != "defs" or len(element):
             yield element
+
+    def let_through(self, style: dict[str, str]) -> None:
+        """Let a dot through as one: a ring over its own dot would be darker, and crowds clot."""
+        if "fill-opacity" in style and style["fill-opacity"] == style.get("stroke-opacity"):
+            style["opacity"] = style.pop("fill-opacity")
+            del style["stroke-opacity"]
 
     def colour(self, style: dict[str, str]) -> None:
         """Name the colours, and leave out what is so anyway."""

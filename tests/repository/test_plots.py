@@ -52,6 +52,14 @@ def test_colours_become_names():
     assert "metadata" not in html
 
 
+def test_a_dot_lets_through_as_one():
+    _, ax = plt.subplots()
+    ax.plot([0, 0.1], [0, 0], "o", color="ink", mfc="ink", alpha=0.4)
+    html, _ = page()
+    assert html.count("opacity:0.4") == 2
+    assert "-opacity" not in html
+
+
 def test_neither_paper_nor_empty_frames_are_drawn():
     draw()
     html, _ = page()
