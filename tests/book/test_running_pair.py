@@ -39,13 +39,13 @@ def test_a_wider_bandwidth_smooths_and_one_changes_nothing():
 
 def test_width_saturates_and_scaling_takes_it_back():
     wide, scaled = running_pair.by_wide_match(scaled=False), running_pair.by_wide_match(scaled=True)
-    assert wide[VACHE].max() > 0.95
+    assert (wide.amax(dim=1) > torch.tensor([0.65, 0.95, 0.95])).all()
     assert (wide.argmax(dim=1) == running_pair.by_match().argmax(dim=1)).tolist() == [
         True,
         False,
         True,
     ]
-    assert scaled[VACHE].max() < 0.6
+    assert (scaled.amax(dim=1) < torch.tensor([0.45, 0.6, 0.85])).all()
     # the same scores, divided by √64
     torch.testing.assert_close(wide, scaled.pow(8) / scaled.pow(8).sum(dim=1, keepdim=True))
 

@@ -74,11 +74,14 @@ def test_pairs_are_distinct_and_of_3_to_25_tokens(seed):
 
 
 @pytest.mark.slow
-def test_the_english_decides_the_french_and_the_links():
+@pytest.mark.parametrize(
+    ("drawn", "fewest"), [(30_000, 28_000), pytest.param(60_000, 55_000, marks=pytest.mark.weekly)]
+)
+def test_the_english_decides_the_french_and_the_links(drawn, fewest):
     found = {}
-    for pair in itertools.islice(draw(1), 30_000):
+    for pair in itertools.islice(draw(1), drawn):
         assert found.setdefault(pair.source, pair) == pair
-    assert 25_000 < len(found) < 29_000  # a thousand sentences came again
+    assert fewest < len(found) < drawn - 1_000  # so many sentences came again
 
 
 @some

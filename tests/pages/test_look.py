@@ -327,6 +327,11 @@ def test_captions_stand_on_one_edge_and_stay_as_long_as_their_picture_is_seen(vi
         caption: figure.querySelector("figcaption").getBoundingClientRect(),
     }))"""
     found = page.evaluate(boxes)
+    drawn = page.locator("figure.fig .cell_output").evaluate_all(
+        """all => all.map(e => Math.max(
+            ...[...e.querySelectorAll("svg")].map(svg => svg.getBoundingClientRect().width)))"""
+    )
+    assert min(drawn) < 460 < 620 < max(drawn)  # the edge is not that of the picture
     assert len({one["caption"]["left"] for one in found}) == 1
     for one in found:
         assert one["caption"]["left"] > one["picture"]["right"]
