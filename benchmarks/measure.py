@@ -75,11 +75,13 @@ def processor() -> str:
 
 
 def print_and_write(lines: Iterable[str], path: Path) -> None:
-    """Print each line as soon as it is there; write all of them when the last one is."""
+    """Print each line as soon as it is there; write all of them, if any, when the last one is."""
     kept = []
     for line in lines:
         print(line, flush=True)
         kept.append(line)
+    if not kept:
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(kept) + "\n", encoding="utf-8")
 

@@ -611,6 +611,8 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=KEPT, help="where the race keeps trainings")
     options = parser.parse_args()
     racing = options.race or options.longer
+    if strangers := set(options.only or ()) - set(LONGER if options.longer else RACERS):
+        parser.error(f"--only: {', '.join(sorted(strangers))} is no racer here")
     options.pairs = options.pairs or (RACE_PAIRS if racing else 80_000)
     options.epochs = options.epochs or (2 * RACE_EPOCHS if options.longer else 2)
     options.encoder_dropout, options.min_freq = 0.0, 1

@@ -1,8 +1,10 @@
 """The Transformer's benchmark: what its stored pages promise, and that they can be written."""
 
 import re
+import sys
 from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -50,6 +52,25 @@ def test_the_page_of_the_race_can_be_written_and_nothing_is_trained_twice(tmp_pa
     assert list(transformer.race(options)) == lines
     longer = list(transformer.race(options, transformer.LONGER, "--longer"))
     assert shape(longer) == shape(stored("transformer-race-longer.md"))
+
+
+def test_some_racers_alone_are_trained_and_the_page_stays(tmp_path, monkeypatch):
+    trained, page = [], tmp_path / "page.md"
+    page.write_text("the rows of all racers\n", "utf-8")
+    monkeypatch.setattr(transformer, "corpus_for", lambda _: SimpleNamespace(train=[]))
+    monkeypatch.setattr(transformer, "race_once", lambda name, *_: trained.append(name) or {})
+    asked = ["--race", "--only", "larger Bahdanau", "--seeds", "0", "--output", str(page)]
+    monkeypatch.setattr(sys, "argv", ["transformer.py", *asked, "--keep", str(tmp_path / "kept")])
+    transformer.main()
+    assert trained == ["larger Bahdanau"]
+    assert page.read_text("utf-8") == "the rows of all racers\n"
+
+
+def test_whoever_does_not_race_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["transformer.py", "--longer", "--only", "GRU", "nobody"])
+    with pytest.raises(SystemExit):
+        transformer.main()
+    assert "--only: GRU, nobody" in capsys.readouterr().err
 
 
 def test_the_race_is_between_equals_on_three_seeds():
