@@ -120,7 +120,7 @@ def read_walk(folder: str) -> Walk:
     walk = Walk(folder, number, title)
     section = ""
     before = None
-    for cell in notebook.cells:
+    for i, cell in enumerate(notebook.cells):
         if cell.cell_type != "markdown":
             if "remove-cell" not in cell.metadata.get("tags", []):
                 before = cell
@@ -141,9 +141,10 @@ def read_walk(folder: str) -> Walk:
         if task := _TASK.search(cell.source):
             walk.task = task[1].strip()
         if "## The answer" in cell.source:
-            said = cell.source.split("## The answer", 1)[1]
-            walk.answer, _, rest = said.partition("**To take away**")
-            items = re.findall(r"^(?:\d+\.|-) .*(?:\n(?:\d+\.|- |  |\w).*)*", rest, re.MULTILINE)
+            rest = [one.source for one in notebook.cells[i:] if one.cell_type == "markdown"]
+            said = "\n\n".join(rest).split("## The answer", 1)[1]
+            walk.answer, _, kept = said.partition("**To take away**")
+            items = re.findall(r"^(?:\d+\.|-) .*(?:\n(?:\d+\.|- |  |\w).*)*", kept, re.MULTILINE)
             walk.take_away = items[0] if items else ""
     return walk
 

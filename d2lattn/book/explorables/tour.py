@@ -51,9 +51,11 @@ def _middle(k: int) -> int:
     return _top(k) + SIZE[3] // 2
 
 
-def _drawing(source: Sequence[str], target: Sequence[str], num_layers: int) -> dict[str, Any]:
+def _drawing(
+    source: Sequence[str], target: Sequence[str], num_layers: int, begin: str
+) -> dict[str, Any]:
     """Boxes [stop, x, y, label], wires [stop that lights them, line, tip], frames and texts."""
-    read, given = clip(" ".join(source), TOKENS), clip(" ".join(["<bos>", *target[:-1]]), TOKENS)
+    read, given = clip(" ".join(source), TOKENS), clip(" ".join([begin, *target[:-1]]), TOKENS)
     encoder = [
         *((1, read), (2, "embedding × √D"), (3, "+ positions")),
         *((4, "self-attention"), (5, "add & norm"), (6, "feed-forward"), (7, "add & norm")),
@@ -115,7 +117,9 @@ def _svg(drawing: dict[str, Any]) -> str:
 # --- the words of the walk ------------------------------------------------------------------------
 
 
-def _said(source: Sequence[str], target: Sequence[str], n: Mapping[str, int]) -> list[list[str]]:
+def _said(
+    source: Sequence[str], target: Sequence[str], n: Mapping[str, int], begin: str
+) -> list[list[str]]:
     """Of each stop: name, sentences, formula, letters that go in and come out, and of weights."""
     width = f"{n['D'] / n['H']:g}"
     norm = "normed: brought to mean 0 and variance 1"
@@ -182,9 +186,9 @@ def _said(source: Sequence[str], target: Sequence[str], n: Mapping[str, int]) ->
         ],
         [
             "target tokens",
-            "The decoder gets what is written so far, after the sign <bos>. In training that is "
+            f"The decoder gets what is written so far, after the sign {begin}. In training that is "
             "the whole target, moved by one step; when it writes, its own words.",
-            f"Y = [{', '.join(clip(word, 16) for word in ['<bos>', *target[:-1]])}]",
+            f"Y = [{', '.join(clip(word, 16) for word in [begin, *target[:-1]])}]",
             "",
             "B T",
         ],
@@ -280,10 +284,12 @@ class TransformerTour(Explorable):
 
     Args:
         source: 1 to 16 source tokens, <eos> included.
-        target: 1 to 16 target tokens, <eos> included; the decoder gets <bos> and all but the last.
+        target: 1 to 16 target tokens, <eos> included; the decoder gets
+            `begin` and all but the last.
         num_hiddens, ffn_num_hiddens, num_heads, num_layers: the model's sizes.
         vocab_size: number of target words.
         batch_size: number of sentences.
+        begin: the sign that the decoder reads first.
         links: where a stop is explained, by its name in ``tour.STOPS``: an anchor ("#residual") or
             an address within the book.
         lengths: of the vector that a stop gives, by its name, with its label: ("cow", 9.8).
@@ -316,6 +322,7 @@ class TransformerTour(Explorable):
         num_layers: int = 2,
         vocab_size: int = 300,
         batch_size: int = 1,
+        begin: str = "<bos>",
         links: Mapping[str, str] | None = None,
         lengths: Mapping[str, tuple[str, float]] | None = None,
         looks: Mapping[str, tuple[str, Sequence[str], Sequence[float]]] | None = None,
@@ -331,13 +338,14 @@ class TransformerTour(Explorable):
         for letter, size in n.items():
             if not one_number(letter, size).is_integer() or size < 1:
                 raise UnusableValue(f"{letter} is {size}; a whole number from 1 is needed")
-        stops = [_stop(words, n) for words in _said(source, target, n)]
+        stops = [_stop(words, n) for words in _said(source, target, n, begin)]
         for key, values in (("link", links), ("length", lengths), ("look", looks)):
             for stop, value in (values or {}).items():
                 if stop not in STOPS:
                     raise UnusableValue(f"there is no stop {stop!r}; there are {', '.join(STOPS)}")
                 stops[STOPS.index(stop)][key] = CHECKS[key](value)
-        super().__init__(drawing=_drawing(source, target, num_layers), stops=stops, block=block)
+        drawing = _drawing(source, target, num_layers, begin)
+        super().__init__(drawing=drawing, stops=stops, block=block)
 
     @classmethod
     def of(

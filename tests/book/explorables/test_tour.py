@@ -79,6 +79,13 @@ def test_refuses_sentences_too_long_for_a_phone():
         TransformerTour(["a"], ["a"] * 17)
 
 
+def test_the_sign_that_begins_can_be_another():
+    figure = TransformerTour(["a", "b", "."], ["b", "a", "."], begin=">")
+    assert "> b a" in [label for *_, label in figure.drawing["boxes"]]
+    assert figure.stops[7]["formula"] == "Y = [>, b, a]"
+    assert "<bos>" not in str(figure.drawing) + str(figure.stops)
+
+
 def test_shapes_are_those_of_a_model():
     model = translator().eval()
     found = {}
