@@ -652,7 +652,7 @@ def test_a_root_leaves_no_hole_behind_it(visit):
 
 
 def test_a_prime_can_be_seen(visit):
-    page = visit("chapters/04-bahdanau/walk.html").page
+    page = visit("chapters/04-bahdanau/deeper-keys-projected-once.html").page
     # As wide as in text (0.3 of the letters' size), though it is a superscript
     widths = page.evaluate(
         """() => [...document.querySelectorAll("msup > mo:last-child")]
