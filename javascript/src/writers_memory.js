@@ -136,7 +136,7 @@ function render({ model, el }) {
       more: [
         full,
         noteLine(
-          "Above a token: a mark for each head of keys and values kept of it, the same in every layer. The 2 of the product: a key and a value. The last token asks; tap another, or use the arrow keys. A dotted one is forgotten, but news of it may have come.",
+          "Above a token: a mark for each head of keys and values kept of it, the same in every layer. The 2 of the product: a key and a value. The last token asks. To see whether another one can be asked, tap it, or use the arrow keys. Dotted tokens are forgotten; what later tokens took from them may remain.",
         ),
       ],
     }),
