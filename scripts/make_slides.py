@@ -83,7 +83,8 @@ def chosen(walk: Walk, predictions: int, plots: int) -> list[Figure | Prediction
     """Choose parts in the walk's order: a drawing, predictions, and plots that answer one.
 
     A prediction is answered by the plot that comes before the next prediction. Of those the last
-    ones are taken, since a walk measures at its end.
+    ones are taken, since a walk measures at its end. A walk that asks and plots little shows
+    more of its drawings.
     """
     drawing = next((figure for figure in walk.figures if figure.drawn), None)
     asked = walk.predictions[-predictions:] if predictions else []
@@ -96,7 +97,10 @@ def chosen(walk: Walk, predictions: int, plots: int) -> list[Figure | Prediction
             waits = False
     rest = [f for f in walk.figures if not f.drawn and f.svg and f not in answering]
     taken = [*answering, *rest][:plots] if len(answering) < plots else answering[-plots:]
-    return [part for part in walk.parts if part is drawing or part in asked or part in taken]
+    missing = max(0, predictions + plots - 2 - len(asked) - len(taken))
+    others = [figure for figure in walk.figures if figure.drawn and figure is not drawing]
+    parts = [drawing, *asked, *taken, *others[:missing]]
+    return [part for part in walk.parts if part in parts]
 
 
 def slides_of(walk: Walk, predictions: int, plots: int, alone: bool) -> Iterator[str]:
