@@ -630,7 +630,7 @@ def test_on_a_phone_printed_sentences_go_on_below_and_tables_keep_their_columns(
     sentences = page.locator(".cell_output .prose pre")
     assert sentences.count() > 2
     assert sentences.evaluate_all(cut) == 0
-    page = visit("chapters/02-nadaraya-watson/walk.html", width=360).page
+    page = visit("chapters/02-nadaraya-watson/deeper-learning-w.html", width=360).page
     tables = page.locator(".cell_output .output[style] pre")
     assert tables.count() > 1
     assert tables.evaluate_all(cut) == 0  # their letters are smaller, and can be read
