@@ -115,7 +115,7 @@ function render({ model, el }) {
   });
   const large = presets(model, [["Scores far too large", { shift: LARGE }]]);
   const predict = predictFirst({
-    question: "The next tile is read. What is the sum s then?",
+    question: "What is the sum s after the next step?",
     label: "Your guess: the sum",
     ...{ min: 0, max: values.length + 2, step: 0.05 },
     answer: () => found()[Math.min(stepNow() + 1, counted())].sum,
@@ -137,7 +137,7 @@ function render({ model, el }) {
     columns({
       result: [
         ...[
-          headLine("Keys are read once, a tile at a time"),
+          headLine("Each key is read once, then forgotten"),
           keys.el,
           steps,
           cost,
@@ -168,11 +168,7 @@ function render({ model, el }) {
           ...[running.el, shift.el, toolRow(...large), tile.el],
         ),
       ],
-      more: [
-        noteLine(
-          "Scores in units of ln 2, so e to a score is a power of 2. Drag the top of a bar, or use the arrow keys. Hollow: read and forgotten.",
-        ),
-      ],
+      more: [noteLine("Drag the top of a bar, or use the arrow keys. Hollow: read and forgotten.")],
     }),
   );
   let drawn = 0;
@@ -186,7 +182,8 @@ function render({ model, el }) {
     [back, next].forEach((hand, k) =>
       attr(hand, { "aria-disabled": ends[k] || predict.hidden() ? "true" : null }),
     );
-    next.textContent = ends[1] ? "All are read" : `Next tile (${step + 1} of ${counted()})`;
+    const what = state.tile === 1 ? "key" : "tile";
+    next.textContent = ends[1] ? "All are read" : `Next ${what} (${step + 1} of ${counted()})`;
     keys.set(state, now);
     tile.set(TILES.indexOf(state.tile));
     running.set(state.running);
@@ -237,7 +234,7 @@ function render({ model, el }) {
     cost.textContent = `Kept: ${state.running ? 3 : 2} numbers. A row of weights: ${values.length}.`;
     announce(
       el,
-      `${step} of ${counted()} tiles read. ${text} s = ${sum}, u = ${weighed}, u / s = ${answer.textContent}. ${equal.textContent}`,
+      `${step} of ${counted()} ${what}s read. ${text} s = ${sum}, u = ${weighed}, u / s = ${answer.textContent}. ${equal.textContent}`,
     );
   }
   const live = bind(model, NAMES, draw);

@@ -23,7 +23,7 @@ from d2lattn.book.exercises.checking import (
 
 @check("9.1")
 def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float) -> str:
-    """Scores 0, 2 and then 4, 3 in units of ln 2, values 4, 8 and then 2, 6, by two tiles."""
+    """Scores 0, 2 and then 4, 3 with powers of 2, values 4, 8 and then 2, 6, by two tiles."""
     one, two = torch.tensor([2, 1.25, 9]), torch.tensor([4, 1.8125, 7.25])
     found = tensor_like(first, one, "what is kept after tile 1")
     recognise(

@@ -11,13 +11,13 @@ MOST, HIGH, FAR = 8, 5, 16
 class RunningSoftmax(Explorable):
     """One query goes over its keys once, in tiles, and keeps three numbers of all that it has read.
 
-    These are the largest score so far, the sum of the exponentials in units of it, and the values
-    weighed by them. The last by the second is what the softmax gives.
+    These are the largest score so far, the sum of the powers of 2 with it taken off, and
+    the values weighed by them. The last by the second is what the softmax gives.
 
     Each trait can be read, set and observed.
 
     Traits:
-        scores: one a key, in units of ln 2: whole numbers from 0 to 5, at most 8.
+        scores: one a key, each with the power 2 to the score: whole numbers from 0 to 5, at most 8.
         values: one a key.
         tile: how many keys are read at a time: 1, 2 or 4.
         step: how many tiles are read; if there are fewer, all.
@@ -56,10 +56,10 @@ class RunningSoftmax(Explorable):
         """HTML for where no script runs."""
         return paragraph(
             f"Interactive figure: a softmax that reads its keys once, {self.tile} at a time, and "
-            "keeps three numbers: the largest score so far, the sum of the exponentials in units "
-            "of it, and the values weighed by them."
+            "keeps three numbers: the largest score so far, the sum of the powers of 2 "
+            "with it taken off, and the values weighed by them."
         ) + table(
-            ["key", "score in units of ln 2", "value"],
+            ["key", "score", "value"],
             [
                 (i, score + self.shift, value)
                 for i, (score, value) in enumerate(zip(self.scores, self.values, strict=True), 1)

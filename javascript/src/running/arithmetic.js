@@ -1,5 +1,5 @@
-// A softmax that goes once over its keys, tile by tile. Scores are in units of ln 2, so that e to a
-// score is a power of 2.
+// A softmax that goes once over its keys, tile by tile. A score a has the power 2 to a, where
+// others take e to a.
 import { dot, softmax } from "../kit/arithmetic.js";
 
 /** The largest number of 16 bits (float16); what would be rounded to more is infinite there. */
@@ -8,8 +8,8 @@ const held = (/** @type {number} */ x) => (Math.abs(x) < 65520 ? x : x * Number.
 
 /**
  * What is kept after no tile, after the first, … after the last: the largest score (with `running`),
- * the sum of the exponentials and that of the values they weigh. first, last: the tile's keys, last
- * excluded. shrink: by what is kept is multiplied first. powers: the new exponentials are 2 to
+ * the sum of the powers and that of the values they weigh. first, last: the tile's keys, last
+ * excluded. shrink: by what is kept is multiplied first. powers: the new powers are 2 to
  * these. Without `running` they are taken of the scores as they are, in numbers of 16 bits.
  * @typedef {{
  *   first: number, last: number, shrink: number, powers: number[],
@@ -78,10 +78,10 @@ export function told(before, now, running) {
   if (!now.last) return "Nothing is read yet, and nothing kept.";
   if (!running)
     return Number.isFinite(now.sum) && Number.isFinite(now.weighed)
-      ? "Nothing is taken off: e to each score is added as it is."
+      ? "Nothing is taken off: 2 to each score is added as it is."
       : `Too large: a number of 16 bits holds at most ${written(MOST)}.`;
   const [old, fresh] = [written(before.largest), written(now.largest)];
-  if (!before.last) return `The largest score, ${fresh}, is taken off before e is taken.`;
+  if (!before.last) return `The largest score so far, ${fresh}, is taken off.`;
   if (now.shrink === 1) return `The largest stays ${old}: what was kept stays as it is.`;
   const less = now.shrink === 0.5 ? "halved" : `multiplied by ${power(Math.log2(now.shrink))}`;
   return `The largest went from ${old} to ${fresh}: what was kept is ${less}.`;

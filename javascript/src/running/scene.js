@@ -28,7 +28,7 @@ export function scene(values, onmove, onresize) {
     s("text", { class: "d2lx-tick", "aria-hidden": "true", ...look }, words);
   const row = (/** @type {number} */ k) => foot + (16 + 17 * k) * zoom;
   const raised = s("tspan", { dy: -4 * zoom });
-  const taken = text({ x: 0, y: row(2) }, "e");
+  const taken = text({ x: 0, y: row(2) }, "2");
   taken.append(raised);
   const names = [
     text({ x: 0, y: top + up / 2 }, "score a"),
