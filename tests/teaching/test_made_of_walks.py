@@ -114,7 +114,7 @@ def test_an_answer_waits_for_the_next_key():
 
 def test_what_was_before_is_asked_where_a_walk_has_its_session_alone():
     walk = next(walk for walk in WALKS if walk.number == "9")
-    assert walk.recalls
+    assert len(walk.recalls) >= 2
     alone, shared = (list(make_slides.slides_of(walk, 1, 1, alone=one)) for one in (True, False))
     assert alone[1].count('<div class="answer fragment">') == len(walk.recalls)
     assert "From earlier chapters" not in "".join(shared)
