@@ -338,9 +338,9 @@ def page(seconds: float):
     yield (
         "Each time is the median over rounds in which ours and one other form have a turn each, "
         f"and then over {PLACES} sets of tensors, because where they lie in memory matters; the "
-        "milliseconds of ours are those beside PyTorch's. (With all three in a round, ours may "
-        "take up to a tenth longer at 64 and 128 keys: the explicit form's matrices push its code "
-        "out of the caches.) Memory is the most "
+        "milliseconds of ours are those beside PyTorch's. With all three in a round, an earlier "
+        "run of this page had 1.08 and 1.07 of PyTorch's time at 64 and 128 keys with lengths, "
+        "forward; why, was not measured. Memory is the most "
         "that PyTorch's allocator had given out at once, less what it held before: the profiler "
         "notes every allocation, so the figure is exact. *Explicit* is multiply, softmax, "
         "multiply. *PyTorch* is `scaled_dot_product_attention` with nothing around it. *Ours* is "
