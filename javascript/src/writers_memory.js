@@ -120,6 +120,7 @@ function render({ model, el }) {
     covered: [full],
     onchange: () => live?.redraw(),
   });
+  more.append(predict.el, full);
   el.append(
     columns({
       result: [
@@ -131,12 +132,11 @@ function render({ model, el }) {
       ],
       controls: [
         toolRow(next, resetButton(model, MOVED, predict.stop)),
-        ...[sliders.written.el, share.el, wide.el, sliders.num_first.el, more, predict.el],
+        ...[sliders.written.el, share.el, wide.el, sliders.num_first.el, more],
       ],
       more: [
-        full,
         noteLine(
-          "Above a token: a mark for each head of keys and values kept of it, the same in every layer. The 2 of the product: a key and a value. The last token asks. To see whether another one can be asked, tap it, or use the arrow keys. Dotted tokens are forgotten; what later tokens took from them may remain.",
+          "The last token asks; tap the one that is asked. A mark above a token is a key and a value kept of it, in every layer. Dotted tokens are forgotten, but news of them can remain.",
         ),
       ],
     }),

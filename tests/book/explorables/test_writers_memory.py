@@ -202,7 +202,7 @@ def test_the_first_moves_of_a_reader(visit):
     layers.press("ArrowRight")
     frame(page)
     assert "2 layers reach 2 · (5 − 1) = 8 tokens back; it stands 9 back" in said(page)
-    assert "16 GB are never full: no more than 5 tokens kept." in page.inner_text(".d2lx-more")
+    assert "16 GB are never full: no more than 5 tokens kept." in page.inner_text("details")
     for _ in range(3):
         first.press("ArrowRight")
     frame(page)
@@ -267,6 +267,7 @@ def test_sizes_of_named_models(visit):
 @pytest.mark.browser
 def test_the_guess_is_judged_and_the_answer_was_hidden(visit):
     page = visit(WritersMemory().to_html())
+    page.get_by_text("Layers and sizes").click()
     page.get_by_role("button", name="Predict first").click()
     frame(page)
     assert not page.locator("[data-name=full]").is_visible()
