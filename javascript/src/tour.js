@@ -22,7 +22,7 @@ import {
 
 /**
  * @typedef {{
- *   name: string, said: string, formula: string, gets?: string, gives: string, count: number, weights?: string,
+ *   name: string, said: string, formula?: string, gets?: string, gives?: string, count?: number, weights?: string,
  *   link?: string, length?: [string, number], look?: [string, string[], number[]],
  * }} Stop
  * @typedef {{
@@ -146,12 +146,13 @@ function render({ model, el }) {
     attr(back, { "aria-disabled": now === 1 ? "true" : null });
     attr(next, { "aria-disabled": now === stops.length ? "true" : null });
     /** @type {Node[]} */
-    const shown = [formulaLine(formula)];
+    const shown = formula ? [formulaLine(formula)] : [];
     if (gets) shown.push(fact("In", tight(gets)));
     if (weights) shown.push(fact("Weights", tight(weights)));
-    shown.push(
-      fact("Out", tight(gives), ", ", number("count", count), count > 1 ? " numbers" : " number"),
-    );
+    if (gives && count)
+      shown.push(
+        fact("Out", tight(gives), ", ", number("count", count), count > 1 ? " numbers" : " number"),
+      );
     if (length)
       shown.push(fact("Length", h("bdi", {}, length[0]), ": ", number("length", length[1], 2)));
     if (look) {

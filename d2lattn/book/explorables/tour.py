@@ -26,6 +26,17 @@ STOPS = (
 )
 """The stops of the walk, in the order of the flow; what links, lengths and looks are named by."""
 
+SHORT = {
+    "vectors for letters": ("source", "embed", "position", "target", "enter"),
+    "self-attention": ("ask itself",),
+    "add & norm": ("add", "encoded", "add past", "add source", "decoded"),
+    "feed-forward": ("network", "decoder network"),
+    "masked self-attention": ("ask the past",),
+    "cross-attention": ("ask the source",),
+    "scores": ("dense", "softmax"),
+}
+"""The stops of the short walk, and what each of them lights."""
+
 # --- the drawing, from the bottom to the top ------------------------------------------------------
 
 SIZE = [320, 450, 134, 26]  # the drawing, and a box of it
@@ -112,6 +123,15 @@ def _svg(drawing: dict[str, Any]) -> str:
         f'<path fill="none" stroke="currentColor" d="{lines}"/>'
         f'<path d="{"".join(tip for *_, tip in drawing["wires"])}"/>{written}</svg>'
     )
+
+
+def _shortened(drawing: dict[str, Any]) -> dict[str, Any]:
+    """The same drawing, its boxes and wires lit at the stops of the short walk."""
+    at = {STOPS.index(one) + 1: k for k, several in enumerate(SHORT.values(), 1) for one in several}
+    plainer = {"embedding × √D": "embedding", "dense": "scores"}
+    boxes = [[at[stop], x, y, plainer.get(label, label)] for stop, x, y, label in drawing["boxes"]]
+    wires = [[at.get(stop, 0), line, tip] for stop, line, tip in drawing["wires"]]
+    return drawing | {"boxes": boxes, "wires": wires}
 
 
 # --- the words of the walk ------------------------------------------------------------------------
@@ -265,6 +285,21 @@ def _said(
     ]
 
 
+def _said_shortly(n: Mapping[str, int]) -> list[str]:
+    """A sentence or two for each stop of the short walk, about letters."""
+    return [
+        f"Each letter is looked up in a table: a vector of {n['D']} numbers. The pattern of its "
+        "place is added to it.",
+        "Each letter that is read asks all of them.",
+        "What a part found is added to what went in, and the sum is brought to one size.",
+        "A small network, the same at every place. It takes each place by itself.",
+        "Each place of the answer asks itself and the places before it.",
+        "Each place of the answer asks all that was read. Keys and values come from the encoder.",
+        f"Each of {n['V']} tokens gets a score at every place, and softmax makes probabilities of "
+        "the scores. The likeliest is written.",
+    ]
+
+
 class Shown(Numbers):
     """What is shown, as the constructor made it."""
 
@@ -295,6 +330,8 @@ class TransformerTour(Explorable):
         lengths: of the vector that a stop gives, by its name, with its label: ("cow", 9.8).
         looks: what a stop weighs, by its name: (label, names, weights).
         block: the stop that is lit, from 1.
+        short: seven stops in place of 17, each with a sentence about letters, without formulas and
+            shapes; ``links`` go by the names in ``tour.SHORT``.
 
     Traits that can be read, set and observed: block. The others hold what is shown.
 
@@ -327,6 +364,7 @@ class TransformerTour(Explorable):
         lengths: Mapping[str, tuple[str, float]] | None = None,
         looks: Mapping[str, tuple[str, Sequence[str], Sequence[float]]] | None = None,
         block: int = 1,
+        short: bool = False,
     ) -> None:
         """Make the drawing and the stops."""
         source, target = words("source", source), words("target", target)
@@ -338,13 +376,22 @@ class TransformerTour(Explorable):
         for letter, size in n.items():
             if not one_number(letter, size).is_integer() or size < 1:
                 raise UnusableValue(f"{letter} is {size}; a whole number from 1 is needed")
+        drawing = _drawing(source, target, num_layers, begin)
         stops = [_stop(words, n) for words in _said(source, target, n, begin)]
+        names: Sequence[str] = STOPS
+        if short:
+            drawing, names = _shortened(drawing), list(SHORT)
+            stops = [
+                {"name": name, "said": said}
+                for name, said in zip(SHORT, _said_shortly(n), strict=True)
+            ]
+            if block > len(names):
+                raise UnusableValue(f"block is {block}; the short walk has {len(names)} stops")
         for key, values in (("link", links), ("length", lengths), ("look", looks)):
             for stop, value in (values or {}).items():
-                if stop not in STOPS:
-                    raise UnusableValue(f"there is no stop {stop!r}; there are {', '.join(STOPS)}")
-                stops[STOPS.index(stop)][key] = CHECKS[key](value)
-        drawing = _drawing(source, target, num_layers, begin)
+                if stop not in names:
+                    raise UnusableValue(f"there is no stop {stop!r}; there are {', '.join(names)}")
+                stops[names.index(stop)][key] = CHECKS[key](value)
         super().__init__(drawing=drawing, stops=stops, block=block)
 
     @classmethod
@@ -426,16 +473,20 @@ class TransformerTour(Explorable):
 
     def words(self) -> str:
         """HTML for where no script runs."""
+        if "gives" in self.stops[0]:
+            blocks = (
+                ["block", "it gives"],
+                [(self.stops[k]["name"], self.stops[k]["gives"]) for k in (3, 9, 11, 5, 15)],
+            )
+        else:
+            blocks = ["block", "what it does"], [(one["name"], one["said"]) for one in self.stops]
         return (
             paragraph(
                 "Interactive figure: the whole Transformer. A walk through its blocks says what "
                 "each does, what goes in and what comes out."
             )
             + _svg(self.drawing)
-            + table(
-                ["block", "it gives"],
-                [(self.stops[k]["name"], self.stops[k]["gives"]) for k in (3, 9, 11, 5, 15)],
-            )
+            + table(*blocks)
         )
 
 

@@ -7,7 +7,7 @@ import torch
 from explorable_pages import frame, live, shown, tour
 
 from d2lattn.book.explorables import TransformerTour
-from d2lattn.book.explorables.tour import STOPS
+from d2lattn.book.explorables.tour import SHORT, STOPS
 from d2lattn.seq2seq import EncoderDecoder
 from d2lattn.transformer import TransformerDecoder, TransformerEncoder
 
@@ -66,6 +66,8 @@ def stop(figure, name):
         ({"lengths": {"add": ("a", float("nan"))}}, "finite"),
         ({"looks": {"add": ("a", ["b"], [0.5, 0.5])}}, "same number"),
         ({"colour": "red"}, "colour"),
+        ({"short": True, "block": 8}, "7 stops"),
+        ({"short": True, "links": {"add": "#a"}}, "no stop 'add'"),
     ],
     ids=str,
 )
@@ -203,6 +205,32 @@ def test_the_drawing_is_whole_before_any_script():
         assert len(label) <= 21
     # Each stop lights something.
     assert {one for one, *_ in tour().drawing["boxes"]} == set(range(1, 18))
+
+
+def test_the_short_walk_lights_each_box_at_one_of_its_stops():
+    figure = tour(short=True, links={"add & norm": "#sum"})
+    assert sorted(sum(SHORT.values(), ())) == sorted(STOPS)
+    assert [one["name"] for one in figure.stops] == list(SHORT)
+    assert figure.stops[2]["link"] == "#sum"
+    lit = [stop for stop, _, _, label in figure.drawing["boxes"] if label == "add & norm"]
+    assert lit == [3] * 5 == [stop for stop, *_ in figure.drawing["wires"] if stop == 3]
+    assert {stop for stop, *_ in figure.drawing["boxes"]} == set(range(1, 8))
+    assert "asks all of them" in figure.words()
+
+
+@pytest.mark.browser
+def test_the_short_walk_has_sentences_and_no_shapes(visit):
+    page = visit(tour(short=True, block=2, links={"add & norm": "#sum"}).to_html())
+    assert page.locator(".d2lx-box.d2lx-lit text").all_text_contents() == ["self-attention"]
+    assert page.locator(".d2lx-tour-facts").inner_text() == ""
+    page.get_by_role("button", name="Next").click()
+    frame(page)
+    assert page.locator(".d2lx-box.d2lx-lit").count() == 5
+    assert "Where this is explained" in page.locator(".d2lx-tour-facts").inner_text()
+    slider = page.get_by_role("slider", name="Stop")
+    slider.press("End")
+    frame(page)
+    assert slider.get_attribute("aria-valuetext") == "7 of 7: scores"
 
 
 @pytest.mark.browser
