@@ -57,15 +57,14 @@ def by_distance(bandwidth: float) -> Tensor:
     return (-(distances**2) / (2 * bandwidth**2)).softmax(dim=-1)
 
 
-def by_wide_match(scaled: bool, width: int = 64) -> Tensor:
-    """Chapter 3: the same vectors, hidden among entries that mean nothing, up to `width`."""
-    generator = torch.Generator().manual_seed(9)
-    # The walk draws for one query and the three keys, so these come first.
-    vache, *of_keys = torch.randn(4, width - len(FEATURES), generator=generator)
-    la, heureuse = torch.randn(2, width - len(FEATURES), generator=generator)
-    queries = torch.cat((QUERIES, torch.stack((la, vache, heureuse))), dim=1)  # (Q, width)
-    keys = torch.cat((KEYS, torch.stack(of_keys)), dim=1)  # (K, width)
-    scores = queries @ keys.T  # (Q, width) x (width, K) -> (Q, K)
+def by_coins(scaled: bool, width: int = 64) -> Tensor:
+    """Chapter 3: a model that has learned nothing; each entry is tossed, +1 or −1."""
+    generator = torch.Generator().manual_seed(203)
+    # The walk tosses for one query and the three keys, so these come first.
+    vache, *of_keys = 2.0 * torch.randint(2, (4, width), generator=generator) - 1
+    la, heureuse = 2.0 * torch.randint(2, (2, width), generator=generator) - 1
+    queries, keys = torch.stack((la, vache, heureuse)), torch.stack(of_keys)  # (Q, D), (K, D)
+    scores = queries @ keys.T  # (Q, D) x (D, K) -> (Q, K)
     return (scores / width**0.5 if scaled else scores).softmax(dim=-1)
 
 
@@ -89,8 +88,8 @@ def rows() -> dict[str, Tensor]:
     found = {
         "1 match": by_match(),
         "2 bandwidth 2": by_distance(2.0),
-        "3 width 64": by_wide_match(scaled=False),
-        "3 scaled": by_wide_match(scaled=True),
+        "3 width 64": by_coins(scaled=False),
+        "3 scaled": by_coins(scaled=True),
     }
     found |= {label: torch.tensor(weights) for label, weights in LEARNED.items()}
     found |= {"6 no order": by_order(False), "6 positions": by_order(True)}

@@ -38,15 +38,12 @@ def test_a_wider_bandwidth_smooths_and_one_changes_nothing():
 
 
 def test_width_saturates_and_scaling_takes_it_back():
-    wide, scaled = running_pair.by_wide_match(scaled=False), running_pair.by_wide_match(scaled=True)
-    assert (wide.amax(dim=1) > torch.tensor([0.65, 0.95, 0.95])).all()
-    assert (wide.argmax(dim=1) == running_pair.by_match().argmax(dim=1)).tolist() == [
-        True,
-        False,
-        True,
-    ]
-    assert (scaled.amax(dim=1) < torch.tensor([0.45, 0.6, 0.85])).all()
-    # the same scores, divided by √64
+    wide, scaled = running_pair.by_coins(scaled=False), running_pair.by_coins(scaled=True)
+    assert (wide.amax(dim=1) > 0.98).all()
+    assert (scaled.amax(dim=1) < 0.9).all()
+    # vache scores 0, 8 and −8, which are 0, 1 and −1 over √64
+    heights = torch.tensor([1, math.e, 1 / math.e])
+    torch.testing.assert_close(scaled[VACHE], heights / heights.sum())
     torch.testing.assert_close(wide, scaled.pow(8) / scaled.pow(8).sum(dim=1, keepdim=True))
 
 
