@@ -18,7 +18,7 @@ import {
   whole,
 } from "./kit/index.js";
 import { map } from "./storyboard/map.js";
-import { compute, PICTURES, quote, ranked, tell } from "./storyboard/steps.js";
+import { compute, glance, PICTURES, quote, ranked, tell } from "./storyboard/steps.js";
 import { table } from "./storyboard/tables.js";
 
 const BUILT = [
@@ -30,7 +30,7 @@ const [ASK, NORMALISE] = [2, 4];
 
 function render({ model, el }) {
   begin(el, "Storyboard: how a translator writes one word");
-  const moved = ["word", "picture"];
+  const moved = ["word", "picture", "film"];
   const read = /** @type {() => import("./storyboard/steps.js").Board} */ (
     /** @type {unknown} */ (reader(model, [...BUILT, ...moved]))
   );
@@ -38,7 +38,9 @@ function render({ model, el }) {
   const count = PICTURES.length;
   let guessedFor = -1;
   const most = () => (ask.hidden() ? ASK : count);
-  const pictureNow = () => Math.min(model.get("picture"), most());
+  // Shut, the figure shows what is written: where it looked, and how sure it was.
+  const open = () => model.get("film");
+  const pictureNow = () => (open() ? Math.min(model.get("picture"), most()) : count);
 
   // One picture on or back; after the last comes the first of the next word.
   function go(by) {
@@ -65,6 +67,14 @@ function render({ model, el }) {
   const names = PICTURES.map((name, k) =>
     button(name, () => k < most() && update(model, { picture: k + 1 })),
   );
+  // What is focused must be there at once, and not only when the figure is drawn.
+  const shut = toolRow(
+    button("Step by step", () => {
+      update(model, { film: true, picture: 1 });
+      curtain(true);
+      names[0].focus();
+    }),
+  );
   const film = h("div", { class: "d2lx-film", role: "group", "aria-label": "Pictures" }, ...names);
   const [back, next] = [button("Back", () => go(-1)), button("Next", () => go(1))];
   const said = h("p", { class: "d2lx-said" });
@@ -76,8 +86,6 @@ function render({ model, el }) {
       class: "d2lx-result",
       tabindex: 0,
       role: "group",
-      "aria-label":
-        "Drawing of the step. Left and right arrow keys: the pictures. Up and down: the words.",
     },
     drawing.el,
   );
@@ -100,21 +108,21 @@ function render({ model, el }) {
       live.redraw();
     },
   });
+  const reset = resetButton(model, moved, ask.stop);
+  reset.addEventListener("click", () => {
+    curtain(open());
+    if (!open()) /** @type {HTMLElement} */ (shut.firstChild).focus();
+  });
+  const tools = toolRow(back, next, ask.toggle, ask.leave, reset);
+  function curtain(/** @type {boolean} */ up) {
+    film.hidden = tools.hidden = !up;
+    shut.hidden = up;
+  }
   el.append(
     h(
       "div",
       { class: "d2lx-columns" },
-      h(
-        "div",
-        {},
-        sentence,
-        word.el,
-        film,
-        toolRow(back, next, ask.toggle, ask.leave, resetButton(model, moved, ask.stop)),
-        ask.form,
-        ask.verdict,
-        stage,
-      ),
+      h("div", {}, sentence, word.el, film, shut, tools, ask.form, ask.verdict, stage),
       h("div", {}, said, numbers),
     ),
   );
@@ -122,8 +130,9 @@ function render({ model, el }) {
     const at = /** @type {Element} */ (event.target);
     const key = event.key.replace("Arrow", "");
     if (at.matches("input, select") || modified(event)) return;
-    if (key === "Left" || key === "Right") go(key === "Left" ? -1 : 1);
-    else if (at === stage && (key === "Up" || key === "Down")) goWord(key === "Up" ? -1 : 1);
+    if (open() && (key === "Left" || key === "Right")) go(key === "Left" ? -1 : 1);
+    else if (at === stage && ["Left", "Up", "Right", "Down"].includes(key))
+      goWord(key === "Up" || key === "Left" ? -1 : 1);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -159,11 +168,17 @@ function render({ model, el }) {
     ];
     // Not disabled: the focus stays where the reader left it.
     [back, next].forEach((one, k) => attr(one, { "aria-disabled": ends[k] ? "true" : null }));
-    drawing.set(now, shown);
-    const text = tell(board, shown);
+    drawing.set(now, shown, open());
+    attr(stage, {
+      "aria-label": open()
+        ? "Drawing of the step. Left and right arrow keys: the pictures. Up and down: the words."
+        : "Drawing of the look. Arrow keys: the words.",
+    });
+    curtain(open());
+    const text = open() ? tell(board, shown) : glance(board);
     said.textContent = text;
     numbers.replaceChildren(...table(board, now, shown));
-    announce(el, `${shown} of ${count}. ${text}`);
+    announce(el, open() ? `${shown} of ${count}. ${text}` : text);
   }
   const live = bind(model, moved, draw);
   return live.stop;
@@ -175,5 +190,6 @@ export default {
   share: {
     word: (x, get) => whole(0, get("target").length - 1)(x),
     picture: whole(1, PICTURES.length),
+    film: (x) => typeof x === "boolean",
   },
 };

@@ -1,7 +1,15 @@
 // A step that can be checked by hand: scores 0 and ln 3, so weights 1/4 and 3/4.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compute, indexed, PICTURES, ranked, sumInWords, tell } from "../src/storyboard/steps.js";
+import {
+  compute,
+  glance,
+  indexed,
+  PICTURES,
+  ranked,
+  sumInWords,
+  tell,
+} from "../src/storyboard/steps.js";
 
 const board = {
   source: ["the", "cow"],
@@ -67,4 +75,13 @@ test("every picture of every word has a sentence", () => {
       assert.match(text, /\.$/);
       assert.doesNotMatch(text, /undefined|NaN|none/);
     }
+});
+
+test("a glance says where it looked, and what the word then got", () => {
+  const told = glance(board).replace(/[\u2068\u2069]/g, "");
+  assert.equal(
+    told,
+    "Before “vache” it looks most at “cow”, whose weight is 0.75. Then “vache” has a probability of 0.50.",
+  );
+  assert.match(glance({ ...board, target: ["la", "x"] }), /probability of next to nothing\.$/);
 });

@@ -6,6 +6,7 @@ from typing import Any
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
 from d2lattn.book.explorables.traits import (
+    Flag,
     Numbers,
     Rows,
     UnusableValue,
@@ -49,9 +50,12 @@ class Storyboard(Explorable):
         vocabulary: the V target words, by their numbers.
         word: the target word that is written, from 0.
         picture: from 1 to 8.
+        film: whether the pictures are shown. Without them a word has one drawing, of where the
+            decoder looked, and its probability; a button opens the film at its first picture.
 
-    Traits that can be read, set and observed: word, picture. The others (source, target, values,
-    states, scores, embeddings, candidates, chances, widths) hold what is shown, to four decimals.
+    Traits that can be read, set and observed: word, picture, film. The others (source, target,
+    values, states, scores, embeddings, candidates, chances, widths) hold what is shown, to four
+    decimals.
 
     Raises ValueError for other shapes and for numbers that are not finite.
 
@@ -76,6 +80,7 @@ class Storyboard(Explorable):
     widths = Numbers([]).tag(sync=True)
     word = Whole(0, low=0, high=MOST - 1).tag(sync=True)
     picture = Whole(1, low=1, high=len(PICTURES)).tag(sync=True)
+    film = Flag(True).tag(sync=True)
 
     def __init__(self, source: Any, target: Any, steps: Any, vocabulary: Any, **state: Any) -> None:
         """Keep of the steps what is shown."""

@@ -5,7 +5,7 @@ import { indexed } from "./steps.js";
 const [BOX, FAN] = [26, 58];
 
 /**
- * { el, set(now, picture) }: now is what compute gives.
+ * { el, set(now, picture, film) }: now is what compute gives; without the film, the looks alone.
  * @param {string[]} source
  * @param {() => void} onresize
  */
@@ -25,8 +25,11 @@ export function map(source, onresize) {
   /** What each line of the fan carries: its score, and then its weight. @type {Element[]} */
   let numbers = [];
 
-  /** @param {ReturnType<typeof import("./steps.js").compute>} now */
-  function build(now) {
+  /**
+   * @param {ReturnType<typeof import("./steps.js").compute>} now
+   * @param {boolean} film
+   */
+  function build(now, film) {
     const svg = s("svg", { class: "d2lx-map", "aria-hidden": "true" });
     parts = [];
     // Each part comes with a picture, first, and is lit in one.
@@ -78,7 +81,7 @@ export function map(source, onresize) {
     const under = top + side;
     const rowC = under + FAN + 14;
     const [rowJ, rowS, rowW] = [rowC + 48, rowC + 96, rowC + 138];
-    const [left, middle, right] = [26, 0.56 * width, width - 50];
+    const [left, middle, right] = [26, (film ? 0.56 : 0.5) * width, width - 50];
     // Between the line of the query and the box that it joins, an arrow's length away
     const wide = Math.min(72, middle - 46 - (left + 8));
     const [context, last] = [indexed("c", now.i + 1), clip(now.last, 9)];
@@ -94,7 +97,7 @@ export function map(source, onresize) {
       const weighed = { ...square, ...inked(now.weights[t]), "data-state": t };
       add("rect", { ...weighed, "data-late": true }, 4);
       // The question goes to all, the answer comes from each by its weight.
-      add("path", { d: `M${left} ${rowC}L${X(t)} ${under + 2}`, "data-asked": t }, 3);
+      if (film) add("path", { d: `M${left} ${rowC}L${X(t)} ${under + 2}`, "data-asked": t }, 3);
       const thick = `stroke-width:${(10 * now.weights[t]).toFixed(2)}px`;
       const flow = { d: `M${X(t)} ${under + 2}L${middle} ${rowC - 13}`, style: thick };
       add("path", { ...flow, "data-flow": t, "data-late": true }, 5);
@@ -103,24 +106,26 @@ export function map(source, onresize) {
     numbers = names.map((_, t) =>
       s("text", { x: X(t), y: under + 15, "text-anchor": "middle", "data-number": t }),
     );
-    add("path", { d: `M${left} ${rowS - BOX / 2}V${rowC}` }, 2);
-    write("asks", 2, { x: left + 8, y: rowC + 18, "text-anchor": "start" });
-    arrow(6, [middle, rowC + 13], [middle, rowJ - BOX / 2 - 1]);
-    box(context, 5, middle, rowC, 36);
-    arrow(6, [middle - 46, rowJ], [middle - 33, rowJ]);
-    box(last, 6, middle - 46 - wide / 2, rowJ, wide);
-    box(`[${context}; y]`, 6, middle, rowJ, 64);
-    arrow(7, [middle, rowJ + BOX / 2], [middle, rowS - BOX / 2 - 1]);
-    arrow(7, [left + 22, rowS], [middle - 27, rowS]);
-    arrow(7, [middle + 26, rowS], [right - 23, rowS]);
-    box(indexed("s", now.i), 1, left, rowS, 44, 2);
-    box("GRU", 7, middle, rowS, 52);
-    box(indexed("s", now.i + 1), 7, right, rowS);
-    arrow(1, [left, rowS + BOX / 2], [left, rowW - 12], 0);
-    arrow(8, [right, rowS + BOX / 2], [right, rowW - 12]);
-    write(last, 1, { x: Math.max(left, last.length * 3.8), y: rowW + 2 });
-    write(clip(now.next, 12), 8, { x: right, y: rowW + 2 });
-    const size = [width, rowW + 10];
+    if (film) {
+      add("path", { d: `M${left} ${rowS - BOX / 2}V${rowC}` }, 2);
+      write("asks", 2, { x: left + 8, y: rowC + 18, "text-anchor": "start" });
+      arrow(6, [middle, rowC + 13], [middle, rowJ - BOX / 2 - 1]);
+      box(context, 5, middle, rowC, 36);
+      arrow(6, [middle - 46, rowJ], [middle - 33, rowJ]);
+      box(last, 6, middle - 46 - wide / 2, rowJ, wide);
+      box(`[${context}; y]`, 6, middle, rowJ, 64);
+      arrow(7, [middle, rowJ + BOX / 2], [middle, rowS - BOX / 2 - 1]);
+      arrow(7, [left + 22, rowS], [middle - 27, rowS]);
+      arrow(7, [middle + 26, rowS], [right - 23, rowS]);
+      box(indexed("s", now.i), 1, left, rowS, 44, 2);
+      box("GRU", 7, middle, rowS, 52);
+      box(indexed("s", now.i + 1), 7, right, rowS);
+      arrow(1, [left, rowS + BOX / 2], [left, rowW - 12], 0);
+      arrow(8, [right, rowS + BOX / 2], [right, rowW - 12]);
+      write(last, 1, { x: Math.max(left, last.length * 3.8), y: rowW + 2 });
+      write(clip(now.next, 12), 8, { x: right, y: rowW + 2 });
+    } else box(clip(now.next, 12), 1, middle, rowC, 108, 0);
+    const size = [width, (film ? rowW : rowC + BOX / 2) + 10];
     attr(svg, { viewBox: `0 0 ${size.join(" ")}`, width: width * zoom, height: size[1] * zoom });
     svg.append(...numbers);
     el.replaceChildren(svg);
@@ -129,10 +134,11 @@ export function map(source, onresize) {
   /**
    * @param {ReturnType<typeof import("./steps.js").compute>} now
    * @param {number} picture
+   * @param {boolean} film
    */
-  function set(now, picture) {
-    const signature = `${width} ${now.i}`;
-    if (signature !== built) build(now);
+  function set(now, picture, film) {
+    const signature = `${width} ${now.i} ${film}`;
+    if (signature !== built) build(now, film);
     built = signature;
     for (const [element, first, lit] of parts) {
       // Dashed before it comes, and plain after it was lit.
@@ -142,7 +148,7 @@ export function map(source, onresize) {
     const room = width / source.length > 32;
     numbers.forEach((text, t) => {
       const said = picture === 3 ? fixed(now.scores[t], 1) : fixed(now.weights[t]);
-      text.textContent = picture > 2 && (room || now.weights[t] >= 0.1) ? said : "";
+      text.textContent = film && picture > 2 && (room || now.weights[t] >= 0.1) ? said : "";
     });
     attr(el, { class: picture > 4 ? "d2lx-answered" : null });
   }

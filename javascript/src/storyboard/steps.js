@@ -75,6 +75,21 @@ export function sumInWords(weights, entries) {
 const signed = (/** @type {number} */ x) => (x < 0 ? `(${fixed(x, 4)})` : fixed(x, 4));
 
 /**
+ * Where the step looked, and how sure it was: all that is said while the film is shut.
+ * @param {Board} board
+ */
+export function glance(board) {
+  const { weights, chances, candidates, next } = compute(board);
+  const best = ranked(weights)[0];
+  const given = chances[candidates.indexOf(next)];
+  const sure = given === undefined ? "next to nothing" : fixed(given);
+  return (
+    `Before ${quote(next)} it looks most at ${quote(board.source[best])}, ` +
+    `whose weight is ${fixed(weights[best])}. Then ${quote(next)} has a probability of ${sure}.`
+  );
+}
+
+/**
  * A sentence or three about a picture of a step, with its words and numbers.
  * @param {Board} board
  * @param {number} picture from 1

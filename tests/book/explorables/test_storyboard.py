@@ -430,3 +430,47 @@ def test_live_host_sends_what_python_accepts_and_follows_it(visit):
     page.evaluate("() => { model.set('word', 1); model.set('picture', 4); }")
     frame(page)
     assert "belongs to “vache”" in said(page)
+
+
+@pytest.mark.browser
+def test_without_the_film_a_word_has_one_drawing_and_its_probability(visit):
+    page = visit(story(word=1, film=False).to_html())
+    weights = torch.tensor(STEPS["scores"][1]).softmax(-1)
+    told = f"looks most at “cow”, whose weight is {weights[2]:.2f}. Then “vache” has a probability"
+    assert told in said(page)
+    assert said(page).endswith("of 0.75.")
+    assert page.locator(".d2lx-map text:not([data-number])").all_text_contents() == [
+        *["the", "happy", "cow", "<eos>", "vache"]
+    ]
+    flows = page.locator("[data-flow]").evaluate_all(
+        "es => es.map(e => parseFloat(e.style.strokeWidth))"
+    )
+    torch.testing.assert_close(torch.tensor(flows), 10 * weights, rtol=0, atol=0.01)
+    assert not any(page.locator("[data-number]").all_text_contents())
+    assert shown(page, "chance-0") == 0.75
+
+    def buttons():
+        return page.locator(".d2lx-columns button:visible").all_inner_texts()
+
+    assert buttons() == ["Step by step"]
+    stage = page.get_by_role("group", name="Drawing of the look")
+    for key, word in (("ArrowLeft", "la"), ("ArrowDown", "vache"), ("ArrowRight", "<eos>")):
+        stage.press(key)
+        frame(page)
+        assert text(page, ".d2lx-words .d2lx-now") == word
+    # The film begins at its first picture, and the focus goes along, also back.
+    page.get_by_role("button", name="Step by step").press("Enter")
+    frame(page)
+    assert page.evaluate("document.activeElement.textContent") == "read"
+    assert said(page).startswith("The encoder has read")
+    assert buttons() == [*PICTURES, "Back", "Next", "Predict first", "Reset"]
+    page.get_by_role("button", name="Reset").press("Enter")
+    frame(page)
+    assert page.evaluate("document.activeElement.textContent") == "Step by step"
+    assert buttons() == ["Step by step"]
+    assert text(page, ".d2lx-words .d2lx-now") == "vache"
+
+
+def test_the_film_is_shown_or_not():
+    with pytest.raises(ValueError, match="film"):
+        story(film=1)
