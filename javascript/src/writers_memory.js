@@ -11,6 +11,7 @@ import {
   formulaLine,
   h,
   headLine,
+  more,
   noteLine,
   predictFirst,
   presets,
@@ -29,6 +30,7 @@ import {
   grouped,
   kept,
   many,
+  rumour,
   tokenBytes,
 } from "./memory/arithmetic.js";
 import { sharing } from "./memory/heads.js";
@@ -65,10 +67,12 @@ function render({ model, el }) {
 
   const total = number("kept");
   const each = number("token");
+  const product = h("p");
   const formula = formulaLine();
   const line = textLine(tokens, () => read().asked, pick);
   const heads = sharing();
   const said = h("p", { class: "d2lx-said" });
+  const news = h("p", { class: "d2lx-news" });
 
   const counted = (
     /** @type {string} */ label,
@@ -86,8 +90,8 @@ function render({ model, el }) {
   );
   let shares = divisors(start.query_heads);
   const share = slider({
-    ...{ label: "Query heads that share a key", min: 0, max: 1, step: 1, value: 0 },
-    text: (i) => `${shares[i]}, so ${shares[shares.length - 1 - i]} kept`,
+    ...{ label: "Heads that share a key", min: 0, max: 1, step: 1, value: 0 },
+    text: (i) => `${shares[i]}, so ${many(shares[shares.length - 1 - i], "key")}`,
     oninput: (i) => update(model, { kv_heads: shares[shares.length - 1 - i] }),
   });
   const wide = slider({
@@ -106,9 +110,6 @@ function render({ model, el }) {
     onchange: (i) => update(model, { number_bytes: WIDTHS[i] }),
   });
   const named = presets(model, Object.entries(model.get("models")));
-  const more = h("details", {}, h("summary", {}, "Layers and sizes"));
-  more.append(sliders.layers.el, sliders.head_dim.el, width.el);
-  if (named.length) more.append(headLine("Sizes of"), toolRow(...named));
 
   const full = h("p");
   const most = number("full");
@@ -120,26 +121,32 @@ function render({ model, el }) {
     covered: [full],
     onchange: () => live?.redraw(),
   });
-  more.append(predict.el, full);
   el.append(
     columns({
-      result: [
-        h("p", { class: "d2lx-total" }, total.el, " bytes kept"),
-        formula,
-        line.el,
-        headLine("Can it still be asked?"),
-        h("div", { class: "d2lx-answer" }, heads.el, said),
-      ],
-      controls: [
-        toolRow(next, resetButton(model, MOVED, predict.stop)),
-        ...[sliders.written.el, share.el, wide.el, sliders.num_first.el, more],
-      ],
-      more: [
-        noteLine(
-          "The last token asks; tap the one that is asked. A mark above a token is a key and a value kept of it, in every layer. Dotted tokens are forgotten, but news of them can remain.",
-        ),
-      ],
+      result: [h("p", { class: "d2lx-total" }, total.el, " bytes kept"), product, line.el, said],
+      controls: [share.el, wide.el, toolRow(resetButton(model, MOVED, predict.stop))],
     }),
+    more(
+      model,
+      ["query_heads", "head_dim", "layers", "number_bytes", "num_first", "written"],
+      [
+        columns({
+          result: [formula, h("div", { class: "d2lx-answer" }, heads.el, news)],
+          controls: [
+            toolRow(next),
+            ...[sliders.written.el, sliders.num_first.el, sliders.layers.el, sliders.head_dim.el],
+            width.el,
+            ...(named.length ? [headLine("Sizes of"), toolRow(...named)] : []),
+            ...[predict.el, full],
+          ],
+          more: [
+            noteLine(
+              "The last token asks; tap the one that is asked. A mark above a token is a key and a value kept of it, in every layer. Of dotted tokens, which are forgotten, news can have been passed on.",
+            ),
+          ],
+        }),
+      ],
+    ),
   );
 
   function draw() {
@@ -158,6 +165,7 @@ function render({ model, el }) {
     attr(next, { "aria-disabled": written === last ? "true" : null });
 
     total.set(count * bytes);
+    product.textContent = `${many(count, "token")} · ${many(bytes, "byte")}`;
     each.set(bytes);
     formula.replaceChildren(
       `2 · ${many(layers, "layer")} · ${many(kv_heads, "head")} · ${many(head_dim, "number")} · ${many(number_bytes, "byte")} = `,
@@ -167,6 +175,7 @@ function render({ model, el }) {
     const token = clip(tokens[asked], 12);
     heads.set(query_heads, kv_heads, here[asked]);
     said.textContent = answer(state, token);
+    news.textContent = rumour(state, token);
     const limit = fullAt(state, ROOM);
     most.set(limit);
     full.replaceChildren(

@@ -65,12 +65,20 @@ test("the answer says who asks, and what was lost", () => {
   assert.match(says({ query_heads: 1, kv_heads: 1 }), /by the one query head\.$/);
   assert.match(says({ window: 10 }), /It is among the last 10\.$/);
   assert.match(says({ window: 2, num_first: 3 }), /It is among the first 3, which stay\.$/);
+  assert.equal(says({ window: 4 }), "No: “cow” was forgotten 6 steps ago.");
+  assert.equal(says({ window: 9 }), "No: “cow” was forgotten 1 step ago.");
+});
+
+test("how far news has come", () => {
+  const says = (/** @type {object} */ more) =>
+    memory.rumour({ ...state, ...more }, "cow").replaceAll("\u00a0", " ");
+  assert.equal(says({}), "");
   assert.equal(
     says({ window: 4, layers: 2 }),
-    "No: “cow” was forgotten 6 steps ago. Nor can news of it have come: " +
+    "News of “cow” cannot have come through those between: " +
       "2 layers reach 2 · (4 − 1) = 6 tokens back; it stands 9 back.",
   );
-  assert.match(says({ window: 9 }), /1 step ago\. But news .* 32 · \(9 − 1\) = 256 tokens back/);
+  assert.match(says({ window: 9 }), /may have come .* 32 · \(9 − 1\) = 256 tokens back/);
   assert.match(says({ window: 2, layers: 1 }), /1 layer reaches 1 · \(2 − 1\) = 1 token back/);
 });
 

@@ -56,17 +56,23 @@ export const grouped = (n) => (n === Infinity ? "∞" : `${n}`.replace(/\B(?=(\d
 /** "1 layer", "32 layers". @param {number} n @param {string} one */
 export const many = (n, one) => `${grouped(n)} ${one}${n === 1 ? "" : "s"}`;
 
-/** Who can ask it, or why nobody can. @param {State} state @param {string} token */
+/** Where it was forgotten, whether all layers together can have brought news of it. @param {State} state @param {string} token */
+export function rumour(state, token) {
+  const { window, layers } = state;
+  const { can, back, reach, news } = asking(state);
+  if (can) return "";
+  return (
+    `News of “${token}” ${news ? "may" : "cannot"} have come through those between: ` +
+    `${many(layers, "layer")} reach${layers === 1 ? "es" : ""} ${layers}\u00a0·\u00a0(${window}\u00a0−\u00a01) = ${many(reach, "token")} back; ` +
+    `it stands ${back} back.`
+  );
+}
+
+/** Who can ask it, or since when nobody can. @param {State} state @param {string} token */
 export function answer(state, token) {
-  const { query_heads: all, kv_heads: few, window, num_first, layers } = state;
-  const { can, near, back, ago, reach, news } = asking(state);
-  if (!can)
-    return (
-      `No: “${token}” was forgotten ${many(ago, "step")} ago. ` +
-      `${news ? "But news of it may have come through those between" : "Nor can news of it have come"}: ` +
-      `${many(layers, "layer")} reach${layers === 1 ? "es" : ""} ${layers}\u00a0·\u00a0(${window}\u00a0−\u00a01) = ${many(reach, "token")} back; ` +
-      `it stands ${back} back.`
-    );
+  const { query_heads: all, kv_heads: few, window, num_first } = state;
+  const { can, near, ago } = asking(state);
+  if (!can) return `No: “${token}” was forgotten ${many(ago, "step")} ago.`;
   const who = all === 1 ? "the one query head" : `all ${all} query heads`;
   const each = all === few ? "each at its own key" : `${all / few} at each key`;
   const how = all === 1 ? "" : few === 1 ? ", through one shared key" : `, ${each}`;

@@ -23,6 +23,7 @@ CONTROLS = {
     ],
     "SaturationLab": ["Temperature", "Reset"],
     "TurningClock": ["Positions", "Place of the query", "Reset"],
+    "WritersMemory": ["Heads that share a key", "Window", "Reset"],
 }
 # A trait that is moved inside alone, and a value for it; one that is moved outside.
 INSIDE = {
@@ -32,6 +33,7 @@ INSIDE = {
     "PermuteAndEncode": ('view="waves"', "positions=true"),
     "SaturationLab": ("width=256", "temperature=2"),
     "TurningClock": ("ahead=2", "place=5"),
+    "WritersMemory": ("layers=2", "window=4"),
 }
 # Words of which no page has told anything, or not yet.
 UNTOLD = re.compile(r"nats|entropy|jacobian|‖J‖|frozen|gradients|salience|leave-one-out|Σ", re.I)

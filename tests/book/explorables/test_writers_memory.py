@@ -85,7 +85,11 @@ def cells(page):
 
 
 def said(page):
-    return page.locator(".d2lx-said").inner_text().replace("\u00a0", " ")  # no formula is broken
+    return page.locator(".d2lx-said").inner_text()
+
+
+def news(page):
+    return page.locator(".d2lx-news").inner_text().replace("\u00a0", " ")  # no formula is broken
 
 
 @pytest.mark.browser
@@ -140,7 +144,7 @@ def test_bytes_and_mask_are_pytorchs(
         rows = causal_window_mask(len(TOKENS), window, num_first)[:written, asked]
         ago = written - 1 - int(rows.nonzero()[-1])  # since it was asked for the last time
         assert re.search(rf"forgotten {ago} steps? ago", answer)
-        assert ("But news" in answer) == bool(reached[asked])
+        assert ("may have come" in news(page)) == bool(reached[asked])
 
 
 @pytest.mark.browser
@@ -176,13 +180,14 @@ def test_the_lines_join_the_heads_that_share(visit):
 def test_the_first_moves_of_a_reader(visit):
     page = visit(WritersMemory().to_html())
     assert page.locator("[data-name=kept]").inner_text() == "786,432"
+    assert page.get_by_text("12 tokens · 65,536 bytes", exact=True).is_visible()
     assert "= 65,536 bytes a token; 12 of 12 tokens kept" in page.inner_text(".d2lx-formula")
     # Share the key: an eighth is left, of bytes and of ink.
-    share = page.get_by_role("slider", name="Query heads that share a key")
+    share = page.get_by_role("slider", name="Heads that share a key")
     before = cells(page)
     share.press("End")
     frame(page)
-    assert share.get_attribute("aria-valuetext") == "8, so 1 kept"
+    assert share.get_attribute("aria-valuetext") == "8, so 1 key"
     assert page.locator("[data-name=kept]").inner_text() == "98,304"
     assert [8 * ink for _, ink, _ in cells(page)] == [ink for _, ink, _ in before]
     assert said(page) == "Yes: “cow” can be asked by all 8 query heads, through one shared key."
@@ -195,13 +200,13 @@ def test_the_first_moves_of_a_reader(visit):
         window.press("ArrowRight")
     frame(page)
     assert [j for j, (_, ink, _) in enumerate(cells(page)) if ink] == [7, 8, 9, 10, 11]
-    assert "forgotten 5 steps ago. But news" in said(page)
-    page.get_by_text("Layers and sizes").click()
+    assert said(page) == "No: “cow” was forgotten 5 steps ago."
+    assert "may have come" in news(page)
     layers = page.get_by_role("slider", name="Layers")
     layers.press("Home")
     layers.press("ArrowRight")
     frame(page)
-    assert "2 layers reach 2 · (5 − 1) = 8 tokens back; it stands 9 back" in said(page)
+    assert "2 layers reach 2 · (5 − 1) = 8 tokens back; it stands 9 back" in news(page)
     assert "16 GB are never full: no more than 5 tokens kept." in page.inner_text("details")
     for _ in range(3):
         first.press("ArrowRight")
@@ -250,7 +255,6 @@ def test_a_token_is_picked_by_keys_and_by_hand_and_written_by_a_button(visit):
 @pytest.mark.browser
 def test_sizes_of_named_models(visit):
     page = visit(writers_memory().to_html())
-    page.get_by_text("Layers and sizes").click()
     page.get_by_role("button", name="GPT-3").click()
     frame(page)
     assert shown(page, "token") == 2 * 96 * 96 * 128 * 2
@@ -260,14 +264,13 @@ def test_sizes_of_named_models(visit):
     assert shown(page, "token") == 2 * 118 * 1 * 256 * 2
     assert shown(page, "full") == 16 * 10**9 // 120832
     assert page.get_by_role("slider", name="share a key").get_attribute("aria-valuetext") == (
-        "48, so 1 kept"
+        "48, so 1 key"
     )
 
 
 @pytest.mark.browser
 def test_the_guess_is_judged_and_the_answer_was_hidden(visit):
     page = visit(WritersMemory().to_html())
-    page.get_by_text("Layers and sizes").click()
     page.get_by_role("button", name="Predict first").click()
     frame(page)
     assert not page.locator("[data-name=full]").is_visible()
@@ -298,10 +301,19 @@ def test_a_link_holds_the_memory_and_no_nonsense(visit):
 
 
 @pytest.mark.browser
+def test_news_is_told_where_more_is_open(visit):
+    figure = WritersMemory(window=6).to_html()
+    assert any(dotted for *_, dotted in cells(visit(figure)))
+    page = visit(figure, folded=True)
+    assert not any(dotted for *_, dotted in cells(page))
+    assert not page.locator(".d2lx-news").is_visible()
+
+
+@pytest.mark.browser
 def test_python_hears_of_it(visit):
     page = visit()
     live(page, writers_memory(window=3))
-    page.get_by_role("slider", name="Query heads that share a key").press("End")
+    page.get_by_role("slider", name="Heads that share a key").press("End")
     page.get_by_role("slider", name="Window").press("End")
     assert page.evaluate("[sent.kv_heads, sent.window]") == [1, 0]
     page.evaluate("model.set('written', 1)")
