@@ -6,7 +6,8 @@ token, in transformer-decoding.md; with --encoder a training step of the encoder
 own, in transformer-encoder.md. With --race it trains the shipped Transformer's size beside a GRU
 with as many parameters, and with places that begin anywhere, in transformer-race.md; with --longer
 two of these for twice as long, in transformer-race-longer.md. Each training of a race is kept in a
-file as soon as it is done, and not done again.
+file as soon as it is done, and not done again. With --sentences it trains the race's first GRUs and
+first Transformer once more and shows what they write, in transformer-race-sentences.md.
 """
 
 import argparse
@@ -50,7 +51,7 @@ from translation import (
 
 import d2lattn as d2l
 from d2lattn.book.experiments.starts import FARTHEST, REACH, RandomPlaces, RandomStarts
-from d2lattn.corpus import Corpus, Pair, Vocabulary, batches
+from d2lattn.corpus import Corpus, Pair, Vocabulary, batches, load_corpus
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from twins import load, stack_as_pytorchs
@@ -307,24 +308,29 @@ RACERS = {  # how each is made, how it is trained, and what it is
 
 
 LONGER = "Transformer", "random starts"  # also trained for twice as long
+SHOWN = "larger Bahdanau", "Transformer"  # whose sentences are written down
+SENTENCES = (  # one of *long*, one of *test*
+    "a child was not in our big very strange house , but her hat was beautiful and very big .",
+    "our car is in the hospital .",
+)
 
 
-def counted_from(start: int, translator: Translator, pairs: list[Pair]) -> float:
-    """Give BLEU if the first word of both sentences stands at this place."""
+def counted_from(start: int, translator: Translator, pairs: list[Pair]) -> Translated:
+    """Translate as if the first word of both sentences stood at this place."""
 
     def later(_: nn.Module, args: tuple) -> tuple:  # (X,) or (X, place)
         return args[0], start + sum(args[1:])
 
     halves = translator.model.encoder, translator.model.decoder
     hooks = [half.pos_encoding.register_forward_pre_hook(later) for half in halves]
-    value = bleu(translate(translator, pairs))
+    done = translate(translator, pairs)
     for hook in hooks:
         hook.remove()
-    return value
+    return done
 
 
-def race_once(name: str, seed: int, epochs: int, corpus: Corpus) -> dict:
-    """Train one of the racers, and judge it."""
+def train_racer(name: str, seed: int, epochs: int, corpus: Corpus) -> Translator:
+    """Train one of the racers."""
     make, wanted, _ = RACERS[name]
     source_vocab = Vocabulary(pair.source for pair in corpus.train)
     target_vocab = Vocabulary(pair.target for pair in corpus.train)
@@ -342,14 +348,24 @@ def race_once(name: str, seed: int, epochs: int, corpus: Corpus) -> dict:
         seed=seed,
     )
     seconds = time.process_time() - start
-    translator = Translator(model, source_vocab, target_vocab, history, seconds)
+    return Translator(model, source_vocab, target_vocab, history, seconds)
+
+
+def short_pairs(corpus: Corpus) -> list[Pair]:
+    """Give the pairs of *test* that are counted from further on."""
+    return [p for p in corpus.test if max(len(p.source), len(p.target)) <= SHORT]
+
+
+def race_once(name: str, seed: int, epochs: int, corpus: Corpus) -> dict:
+    """Train one of the racers, and judge it."""
+    translator = train_racer(name, seed, epochs, corpus)
     found = {
         "name": name,
         "seed": seed,
         "pairs": len(corpus.train),
         "epochs": epochs,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "seconds": seconds,
+        "parameters": sum(p.numel() for p in translator.model.parameters()),
+        "seconds": translator.seconds,
     }
     everything = Translated()
     for split in ("test", "unseen", "long"):
@@ -360,10 +376,51 @@ def race_once(name: str, seed: int, epochs: int, corpus: Corpus) -> dict:
             everything.outputs += done.outputs
     lengths = by_length(everything).items()
     found |= {f"{shortest} to {longest}": value for (shortest, longest), value in lengths}
-    if hasattr(model.encoder, "pos_encoding"):
-        short = [p for p in corpus.test if max(len(p.source), len(p.target)) <= SHORT]
-        found |= {f"from {first}": counted_from(first, translator, short) for first in FIRST_PLACES}
+    if hasattr(translator.model.encoder, "pos_encoding"):
+        short = short_pairs(corpus)
+        found |= {
+            f"from {first}": bleu(counted_from(first, translator, short)) for first in FIRST_PLACES
+        }
     return found
+
+
+def sentences(options: argparse.Namespace) -> Iterator[str]:
+    """Write the section on what the race's first trainings write, line by line."""
+    corpus, everything = corpus_for(options), load_corpus(num_train=0)
+    first = {name: train_racer(name, 0, options.epochs, corpus) for name in SHOWN}
+    yield from head("python benchmarks/transformer.py --sentences")
+    yield ""
+    yield (
+        "The race's GRUs and its Transformer of seed 0, trained as there. *Right* counts the "
+        f"translations of *long*, out of {len(corpus.long):,}, that are right word by word."
+    )
+    of_long, of_short = (
+        next(pair for pair in pairs if " ".join(pair.source) == words)
+        for pairs, words in zip((everything.long, everything.test), SENTENCES, strict=True)
+    )
+    yield from ("", f"> {' '.join(of_long.source)}", "")
+    yield row("racer", "right", "that sentence")
+    yield "|---|--:|---|"
+    for name, translator in first.items():
+        done = translate(translator, corpus.long)
+        wanted = (" ".join(pair.target) for pair in done.pairs)
+        right = sum(out == one for out, one in zip(done.outputs, wanted, strict=True))
+        (written,) = translate(translator, [of_long]).outputs
+        yield row(name, right, written)
+    short = short_pairs(corpus)
+    yield ""
+    yield (
+        "The Transformer, if the first word has another place: what it writes for the sentence "
+        f"below, and BLEU of the {len(short)} pairs of *test* with at most {SHORT} tokens on "
+        "either side."
+    )
+    yield from ("", f"> {' '.join(of_short.source)}", "")
+    yield row("first place", "that sentence", "BLEU")
+    yield "|--:|---|--:|"
+    for place in range(FIRST_PLACES[-1] + 1):
+        (written,) = counted_from(place, first["Transformer"], [of_short]).outputs
+        value = bleu(counted_from(place, first["Transformer"], short))
+        yield row(place, written, f"{value:.1f}")
 
 
 def race(
@@ -602,6 +659,7 @@ def main() -> None:
     only.add_argument("--decoding", action="store_true", help="writing over length, and no more")
     only.add_argument("--race", action="store_true", help="equal sizes, and random starts")
     only.add_argument("--longer", action="store_true", help="two of the race, for twice as long")
+    only.add_argument("--sentences", action="store_true", help="what two of the race write")
     only.add_argument("--encoder", action="store_true", help="a step of the encoder, and no more")
     parser.add_argument("--batch-size", type=int, default=1, help="of sentences written at once")
     parser.add_argument("--rounds", type=int, default=3, help="of writing")
@@ -610,7 +668,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="racers to train now, without writing a page")
     parser.add_argument("--keep", type=Path, default=KEPT, help="where the race keeps trainings")
     options = parser.parse_args()
-    racing = options.race or options.longer
+    racing = options.race or options.longer or options.sentences
     if strangers := set(options.only or ()) - set(LONGER if options.longer else RACERS):
         parser.error(f"--only: {', '.join(sorted(strangers))} is no racer here")
     options.pairs = options.pairs or (RACE_PAIRS if racing else 80_000)
@@ -627,6 +685,8 @@ def main() -> None:
     elif options.longer:
         write = partial(race, racers=LONGER, command="--longer")
         output = FOLDER / "transformer-race-longer.md"
+    elif options.sentences:
+        write, output = sentences, FOLDER / "transformer-race-sentences.md"
     else:
         write, output = translators, FOLDER / "transformer.md"
     print_and_write(write(options), options.output or output)

@@ -54,6 +54,20 @@ def test_the_page_of_the_race_can_be_written_and_nothing_is_trained_twice(tmp_pa
     assert shape(longer) == shape(stored("transformer-race-longer.md"))
 
 
+@pytest.mark.slow
+def test_the_page_of_sentences_can_be_written():
+    options = Namespace(seeds=[0], pairs=200, held_out=30, epochs=1)
+    lines = list(transformer.sentences(options))
+    assert shape(lines) == shape(stored("transformer-race-sentences.md"))
+
+
+def test_the_sentences_are_those_of_the_races_first_transformer():
+    raced = cells("transformer-race.md", "Transformer |")[-1][1:]
+    first = [re.search(r"\((.+?),", cell)[1] for cell in raced]
+    again = [cells("transformer-race-sentences.md", f"{k} |")[0][2] for k in (0, 4, 8, 12, 16)]
+    assert [cell.strip() for cell in again] == first
+
+
 def test_some_racers_alone_are_trained_and_the_page_stays(tmp_path, monkeypatch):
     trained, page = [], tmp_path / "page.md"
     page.write_text("the rows of all racers\n", "utf-8")
