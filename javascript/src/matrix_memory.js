@@ -1,4 +1,13 @@
-import { DRINKS, GUESTS, KEYS, memory, read, served, WISHES } from "./guests/arithmetic.js";
+import {
+  DRINKS,
+  GUESTS,
+  KEYS,
+  largest,
+  memory,
+  read,
+  served,
+  WISHES,
+} from "./guests/arithmetic.js";
 import {
   announce,
   attr,
@@ -7,21 +16,14 @@ import {
   choice,
   columns,
   fixed,
-  formulaLine,
   h,
   headLine,
-  noteLine,
-  predictFirst,
   reader,
-  readout,
-  readoutRow,
   resetButton,
   show,
   slider,
   toolRow,
   update,
-  whole,
-  within,
 } from "./kit/index.js";
 
 const NAMES = ["told", "asked", "keep"];
@@ -52,7 +54,7 @@ function render({ model, el }) {
     oninput: (x) => update(model, { keep: Number(x.toFixed(2)) }),
   });
   const asked = choice({
-    label: "Who is asked for",
+    label: "Who asks",
     options: GUESTS.map((name, i) => `${name} (${DRINKS[WISHES[i]]})`),
     onchange: (i) => update(model, { asked: i }),
   });
@@ -72,33 +74,12 @@ function render({ model, el }) {
     h("thead", {}, head),
     h("tbody", {}, ...lines, reads),
   );
-  const right = readout("Served right, of those told", "right", 0);
-  const results = readoutRow(right.el);
-  const formula = formulaLine();
-  const list = h("ul", { class: "d2lx-guests" });
-  const predict = predictFirst({
-    question: "What does this guest's key read for the drink that the guest wants?",
-    label: "Your guess: what it reads",
-    ...{ min: -1, max: 2.5, step: 0.05 },
-    answer: () => {
-      const now = /** @type {any} */ (state());
-      return read(memory(now), now.asked)[WISHES[now.asked]];
-    },
-    covered: [reads, results, formula, list],
-    onchange: () => live.redraw(),
-  });
-  const tools = toolRow(resetButton(model, NAMES, predict.stop));
+  const list = h("ul", { class: "d2lx-guests", "aria-label": "Who is served right" });
+  const tools = toolRow(resetButton(model, NAMES));
   el.append(
     columns({
-      result: [headLine("Key entries by drinks"), table, results],
-      controls: [told.el, asked.el, ...(start.keep < 1 ? [keep.el] : []), tools, predict.el],
-      more: [
-        formula,
-        list,
-        noteLine(
-          "Left: the key of who is asked for. Each row counts as often as the key says; the sum is what is read. A drink is served if it alone is largest.",
-        ),
-      ],
+      result: [headLine("Key entries by drinks"), table, list],
+      controls: [told.el, asked.el, ...(start.keep < 1 ? [keep.el] : []), tools],
     }),
   );
 
@@ -122,37 +103,26 @@ function render({ model, el }) {
       one.set(found[j]);
       one.el.classList.toggle("d2lx-most", served(found) === j);
     });
-    const drinks = GUESTS.slice(0, now.told).map((_, i) => served(read(matrix, i)));
-    const count = drinks.filter((drink, i) => drink === WISHES[i]).length;
-    right.set(count);
+    let count = 0;
     list.replaceChildren(
-      ...drinks.map((drink, i) => {
-        const gets = drink < 0 ? "undecided" : `gets ${DRINKS[drink]}`;
-        const fits = drink === WISHES[i];
-        const words = `${GUESTS[i]}, ${DRINKS[WISHES[i]]}: ${fits ? "right" : gets}`;
-        const item = h("li", {}, words);
+      ...GUESTS.slice(0, now.told).map((guest, i) => {
+        const gets = read(matrix, i);
+        const fits = served(gets) === WISHES[i];
+        count += Number(fits);
+        const most = largest(gets).map((drink) => DRINKS[drink]);
+        const wrong = most.length > 1 ? `undecided, ${most.join(" or ")}` : `gets ${most[0]}`;
+        const item = h("li", {}, `${guest}, ${DRINKS[WISHES[i]]}: ${fits ? "right" : wrong}`);
         attr(item, { class: fits ? "" : "d2lx-wrong" });
         return item;
       }),
     );
-    const column = DRINKS[WISHES[now.asked]];
-    const terms = KEYS[now.asked].map(
-      (entry, i) => `${fixed(entry, 1)} · ${fixed(matrix[i][WISHES[now.asked]])}`,
+    const wish = WISHES[now.asked];
+    announce(
+      el,
+      `${count} of ${now.told} served right; ${GUESTS[now.asked]} reads ${fixed(found[wish])} of ${DRINKS[wish]}`,
     );
-    const sum = found[WISHES[now.asked]];
-    formula.textContent = `${column}: ${terms.join(" + ")} = ${fixed(sum)}`;
-    announce(el, `${count} of ${now.told} served right; ${GUESTS[now.asked]} reads ${fixed(sum)}`);
   }
-  const live = bind(model, NAMES, draw);
-  for (const name of NAMES) model.on(`change:${name}`, predict.refresh);
-  return live.stop;
+  return bind(model, NAMES, draw).stop;
 }
 
-export default {
-  render,
-  share: {
-    told: whole(0, GUESTS.length),
-    asked: whole(0, GUESTS.length - 1),
-    keep: within(LEAST, 1),
-  },
-};
+export default { render };

@@ -1,7 +1,7 @@
 // Numbers to check by hand; tests/book/explorables/test_matrix_memory.py compares others with PyTorch's.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GUESTS, KEYS, memory, read, served, WISHES } from "../src/guests/arithmetic.js";
+import { GUESTS, KEYS, largest, memory, read, served, WISHES } from "../src/guests/arithmetic.js";
 
 const dot = (/** @type {number[]} */ a, /** @type {number[]} */ b) =>
   a.reduce((total, x, i) => total + x * b[i], 0);
@@ -46,6 +46,7 @@ test("what was there shrinks before a guest writes, and the last ones are served
 
 test("of two that are largest none is served", () => {
   assert.equal(served([1, 0.5, 1, 0]), -1);
+  assert.deepEqual(largest([1, 0.5, 1, 0]), [0, 2]);
   assert.equal(served([0, 0, 0.2, 0]), 2);
   assert.equal(served([0, 0, 0, 0]), -1);
 });

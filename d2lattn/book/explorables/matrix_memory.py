@@ -30,7 +30,7 @@ class MatrixMemory(Explorable):
 
     module = "matrix_memory"
 
-    told = Whole(5, low=0, high=len(GUESTS)).tag(sync=True)
+    told = Whole(1, low=0, high=len(GUESTS)).tag(sync=True)
     asked = Whole(0, low=0, high=len(GUESTS) - 1).tag(sync=True)
     keep = Number(1.0, low=LEAST, high=1.0).tag(sync=True)
 

@@ -36,9 +36,14 @@ export function memory({ told, keep }) {
 export const read = (matrix, guest) =>
   DRINKS.map((_, j) => matrix.reduce((total, row, i) => total + KEYS[guest][i] * row[j], 0));
 
+/** The drinks of which there is most. @param {number[]} scores */
+export function largest(scores) {
+  const most = Math.max(...scores);
+  return [...scores.keys()].filter((drink) => scores[drink] > most - 1e-9);
+}
+
 /** The drink that alone is largest, or -1. @param {number[]} scores */
 export function served(scores) {
-  const most = Math.max(...scores);
-  const first = scores.filter((score) => score > most - 1e-9);
-  return first.length === 1 ? scores.indexOf(first[0]) : -1;
+  const first = largest(scores);
+  return first.length === 1 ? first[0] : -1;
 }

@@ -252,7 +252,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
 }
 
 # Those that show their numbers at once.
-NO_GUESS = {"Forge", "Sign", "TransformerTour"}
+NO_GUESS = {"Forge", "MatrixMemory", "Sign", "TransformerTour"}
 
 # What the book's theme gives to a page, light and dark.
 THEMES = {

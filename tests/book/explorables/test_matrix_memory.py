@@ -66,7 +66,6 @@ def test_shows_pytorchs_numbers(visit, told, asked, keep):
             assert shown(page, f"cell-{i}-{j}") == close(found[i, j])
     for j, x in enumerate(KEYS[asked] @ found):
         assert shown(page, f"read-{j}") == close(x)
-    assert shown(page, "right") == served_right(told, keep)
     assert page.locator(".d2lx-guests li").count() == told
     assert page.locator(".d2lx-guests .d2lx-wrong").count() == told - served_right(told, keep)
 
@@ -74,37 +73,27 @@ def test_shows_pytorchs_numbers(visit, told, asked, keep):
 @pytest.mark.browser
 def test_the_seventh_guest_costs_the_first_error(visit):
     page = visit(MatrixMemory(told=6).to_html())
-    assert shown(page, "right") == 6
+    assert page.locator(".d2lx-wrong").count() == 0
     page.get_by_role("slider", name="Guests told").press("ArrowRight")
     frame(page)
-    assert shown(page, "right") == 5
     assert page.locator(".d2lx-wrong").all_inner_texts() == [
-        "Ann, tea: undecided",
-        "Gus, water: undecided",
+        "Ann, tea: undecided, tea or water",
+        "Gus, water: undecided, tea or water",
     ]
 
 
 @pytest.mark.browser
 def test_who_is_asked_for_chooses_the_rows(visit):
     page = visit(MatrixMemory(told=5).to_html())
-    page.get_by_label("Who is asked for").select_option(index=4)
+    page.get_by_label("Who asks").select_option(index=4)
     frame(page)
     assert "key of Eva" in page.locator(".d2lx-memory").inner_text()
-    wanted = "juice: 0.5 · 0.50 + 0.5 · 0.50 + 0.5 · 0.50 + 0.5 · 1.50 = 1.50"
-    assert page.locator(".d2lx-formula:visible").first.inner_text() == wanted
     assert page.locator(".d2lx-most").inner_text() == "1.50"
 
 
 @pytest.mark.browser
-def test_a_guess_is_made_before_anything_is_read(visit):
-    page = visit(MatrixMemory(told=4, asked=2).to_html())
-    page.get_by_role("button", name="Predict first").click()
-    frame(page)
-    covered = page.locator(".d2lx-covered")
-    assert covered.count() == 4
-    guess = page.get_by_role("slider", name="Your guess: what it reads")
-    guess.press("End")
-    page.get_by_role("button", name="Reveal").click()
-    frame(page)
-    assert "it is 1.00" in page.locator(".d2lx-verdict").inner_text()
-    assert covered.count() == 0
+def test_it_begins_with_one_guest_and_has_two_controls(visit):
+    page = visit(MatrixMemory().to_html())
+    assert page.locator(".d2lx-guests li").all_inner_texts() == ["Ann, tea: right"]
+    controls = page.locator(".d2lx > .d2lx").locator("input, select, button")
+    assert controls.locator("visible=true").count() == 3  # with Reset
