@@ -67,7 +67,7 @@ function render({ model, el }) {
   const lines = cells.map((row, i) =>
     h("tr", {}, h("th", { scope: "row" }, entries[i]), ...row.map((one) => one.el)),
   );
-  const reads = h("tr", {}, h("th", { scope: "row" }, "reads"), ...sums.map((one) => one.el));
+  const reads = h("tr", {}, h("th", { scope: "row" }, "gets"), ...sums.map((one) => one.el));
   const table = h(
     "table",
     { class: "d2lx-memory", "aria-label": "The matrix, and what a key reads in it" },
@@ -119,7 +119,7 @@ function render({ model, el }) {
     const wish = WISHES[now.asked];
     announce(
       el,
-      `${count} of ${now.told} served right; ${GUESTS[now.asked]} reads ${fixed(found[wish])} of ${DRINKS[wish]}`,
+      `${count} of ${now.told} served right; ${GUESTS[now.asked]} gets ${fixed(found[wish])} of ${DRINKS[wish]}`,
     );
   }
   return bind(model, NAMES, draw).stop;
