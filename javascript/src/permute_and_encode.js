@@ -16,7 +16,7 @@ const share = {
 };
 
 function render({ model, el }) {
-  begin(el, "Permute and encode");
+  begin(el, "Words change places");
   const redraw = () => live?.redraw();
   const [order, waves] = [orderView(model, redraw), wavesView(model, redraw)];
   const views = [order, waves];
@@ -42,6 +42,6 @@ function render({ model, el }) {
 
 export default {
   render,
-  rebuild: ["tokens", "embeddings", "W_q", "W_k", "W_v"],
+  rebuild: ["tokens", "embeddings", "W_q", "W_k", "W_v", "clock"],
   share,
 };

@@ -104,6 +104,8 @@ class PermuteAndEncode(Explorable):
             q = W_q x. Scores are q·k / √k.
         order: order[place] is the number of the word that stands there.
         positions: add the encoding of its place to each embedding, or not.
+        clock: the encoding is one hand in the last two entries, 2 long and 30° on at each place,
+            and not the waves.
         word: the number of the word that is moved and asked about.
         view: "order" or "waves".
         position, offset: i and δ in the second view, 0 to 40.
@@ -127,6 +129,7 @@ class PermuteAndEncode(Explorable):
     W_v = Rows(W_V, most=MOST_OUTPUTS).tag(sync=True, to_json=compact)
     order = Order([0, 1, DOG, 3, 4, COW], most=MOST_TOKENS).tag(sync=True)
     positions = Flag(False).tag(sync=True)
+    clock = Flag(False).tag(sync=True)
     word = Whole(COW, low=0, high=MOST_TOKENS - 1).tag(sync=True)
     view = OneOf(("order", "waves"), "order").tag(sync=True)
     position = Whole(10, low=0, high=FAR).tag(sync=True)

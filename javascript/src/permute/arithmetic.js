@@ -4,7 +4,7 @@ import { dot, softmax } from "../kit/arithmetic.js";
 /**
  * @typedef {{
  *   tokens: string[], embeddings: number[][], W_q: number[][], W_k: number[][], W_v: number[][],
- *   order: number[], positions: boolean, word: number,
+ *   order: number[], positions: boolean, word: number, clock?: boolean,
  * }} Sentence
  */
 
@@ -17,6 +17,16 @@ export const encoding = (i, width) =>
   frequencies(width)
     .flatMap((w) => [Math.sin(w * i), Math.cos(w * i)])
     .slice(0, width);
+
+/**
+ * A place as one hand in the last two entries: 2 long, an hour (30°) further at each place.
+ * @param {number} i
+ * @param {number} width
+ */
+export const hand = (i, width) =>
+  Array.from({ length: width }, (_, k) =>
+    k < width - 2 ? 0 : 2 * (k === width - 2 ? Math.sin : Math.cos)((Math.PI / 6) * i),
+  );
 
 /**
  * Each hand (sin, cos) turned by its frequency times the offset, whatever place it is at.
@@ -87,7 +97,7 @@ export function compare(sentence) {
     selfAttention(
       words.map((t, place) => {
         const x = sentence.embeddings[t];
-        const p = encoding(place, x.length);
+        const p = (sentence.clock ? hand : encoding)(place, x.length);
         return sentence.positions ? x.map((entry, k) => entry + p[k]) : x;
       }),
       sentence,

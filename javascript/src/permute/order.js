@@ -5,7 +5,6 @@ import {
   check,
   clip,
   columns,
-  fixed,
   h,
   headLine,
   heatmap,
@@ -31,7 +30,9 @@ const named = (/** @type {string[]} */ words) =>
 /** @param {import("../kit/life.js").Model} model @param {() => void} redraw */
 export function orderView(model, redraw) {
   const read = /** @type {() => import("./arithmetic.js").Sentence} */ (
-    /** @type {unknown} */ (reader(model, ["tokens", "embeddings", "W_q", "W_k", "W_v", ...MOVED]))
+    /** @type {unknown} */ (
+      reader(model, ["tokens", "embeddings", "W_q", "W_k", "W_v", "clock", ...MOVED])
+    )
   );
   const start = read();
   const names = named(start.tokens);
@@ -74,7 +75,7 @@ export function orderView(model, redraw) {
     ...{ rowTitle: "word", columnTitle: "looks at" },
   });
   const predict = predictFirst({
-    question: `Choose order and positions: by how much will the output row of “${names[asked]}” change?`,
+    question: `Choose order and positions: by how much will the answer of “${names[asked]}” change?`,
     label: "Your guess: ‖y′ − y‖",
     ...{ min: 0, max: 2, step: 0.01 },
     answer: () => compare(read()).changes[asked],
@@ -83,22 +84,21 @@ export function orderView(model, redraw) {
   });
   for (const name of MOVED.slice(0, 2)) model.on(`change:${name}`, predict.refresh);
   const el = columns({
-    result: [headLine("Output rows of self-attention"), rows.el, verdict],
-    controls: [
-      row.el,
-      positions.el,
-      toolRow(
-        ...steps,
-        button("Shuffle", () => update(model, { order: shuffled() })),
-        resetButton(model, MOVED, () => predict.stop()),
-      ),
-    ],
+    result: [headLine("Each word’s answer"), rows.el, verdict],
+    controls: [row.el, positions.el, toolRow(resetButton(model, MOVED, () => predict.stop()))],
   });
   const first = button("First order", () =>
     update(model, { order: start.tokens.map((_, t) => t) }),
   );
   const further = {
-    controls: [toolRow(first), predict.el],
+    controls: [
+      toolRow(
+        ...steps,
+        button("Shuffle", () => update(model, { order: shuffled() })),
+        first,
+      ),
+      predict.el,
+    ],
     more: [headLine("Who looks at whom"), matrix.el],
   };
 
@@ -113,11 +113,10 @@ export function orderView(model, redraw) {
     const inOrder = order.map((one) => names[one]);
     matrix.set(weights, { rows: inOrder, columns: inOrder, row: places[t] });
 
-    const [least, most] = [Math.min(...changes), Math.max(...changes)];
+    const others = changes.filter((change) => change >= SAME).length;
     const how = state.positions ? "With positions" : "Without positions";
-    let told = `${how}: every row moved with its word, and none changed.`;
-    if (most >= SAME)
-      told = `${how}: another order is another input. Rows change by ${fixed(least, 3)} to ${fixed(most, 3)}.`;
+    let told = `${how}: every answer moved with its word, and none changed.`;
+    if (others) told = `${how}: ${others} of ${n} answers changed.`;
     if (order.every((one, place) => one === place))
       told = `${how}: this is the first order. Move a word.`;
     verdict.textContent = told;

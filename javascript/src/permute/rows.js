@@ -22,7 +22,7 @@ export function outputRows(names, size, onresize) {
   const svg = s("svg", { height: tall, width: 240, "aria-hidden": "true" });
   const stage = h("div", {}, svg);
   const head = h("div", {}, "change");
-  const list = h("div", { role: "list", "aria-label": "Change of each output row" });
+  const list = h("div", { role: "list", "aria-label": "Change of each answer" });
   const items = names.map(() => {
     const [name, data] = [h("span", { class: "d2lx-quiet" }), h("data")];
     list.append(h("div", { role: "listitem" }, name, data));

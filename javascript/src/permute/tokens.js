@@ -65,7 +65,7 @@ export function tokenRow(names, onmove, onpick) {
         "aria-valuetext": `place ${place + 1} of ${names.length}`,
         "aria-current": t === picked ? "true" : null,
         tabindex: t === picked ? 0 : -1,
-      }).replaceChildren(names[t], positions ? `\n+ p(${place})` : "");
+      }).replaceChildren(names[t], positions ? `\n+ place ${place}` : "");
     });
   };
   return { el, set };
