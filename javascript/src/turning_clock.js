@@ -49,7 +49,8 @@ function clock(j) {
   const svg = s("svg", { viewBox: "-98 -84 196 168", "aria-hidden": "true" });
   svg.append(rim, start, key, query, ...tips);
   const words = h("data", { "data-name": `product-${j}` });
-  const el = h("div", {}, svg, h("p", {}, `pair ${j + 1}, ${DEGREES[j]}° a place: `, words));
+  const speed = `${DEGREES[j]}° a place: `;
+  const el = h("div", {}, svg, h("p", {}, j ? `a second pair, ${speed}` : speed, words));
   // A hand of length 2 ends on the rim; y goes up, as in a formula.
   const spot = (/** @type {number[]} */ [x, y], by = 22) => [x * by, -y * by];
   const set = (
@@ -97,7 +98,7 @@ function render({ model, el }) {
   });
   const place = counted("Place of the query", "place", [0, FAR]);
   const distance = counted("Distance to the key", "distance", [-REACH, REACH]);
-  const ahead = counted("The query asks for a distance of", "ahead", [-ASKS, ASKS]);
+  const ahead = counted("Distance at which the two fit best", "ahead", [-ASKS, ASKS]);
 
   const faces = SPEEDS.map((_, j) => clock(j));
   const chart = plot({
@@ -127,23 +128,19 @@ function render({ model, el }) {
     onmove: (x) => update(model, { distance: Math.max(-REACH, Math.min(REACH, Math.round(x))) }),
   });
   chart.data.append(atZero, here, mover.el);
-  const [now, first] = [
-    readout("Score", "score"),
-    readout("Score if the query stood at 0", "first"),
-  ];
+  const [now, first] = [readout("Score", "score"), readout("If the query stood at 0", "first")];
   // Lowest and highest score since anything but the place has changed.
   const range = ["lowest", "highest"].map((name) => h("data", { "data-name": name }));
   const seen = h("p", {}, "So far between ", range[0], " and ", range[1]);
   let [lane, low, high] = ["", 0, 0];
   const formula = formulaLine();
-  const results = h("div", {}, readoutRow(now.el), seen);
-  const further = h("div", {}, chart.el, readoutRow(first.el), formula);
+  const further = h("div", {}, readoutRow(now.el, first.el), seen, formula);
   const predict = predictFirst({
     question: "Both hands of q and of k have length 2 at first. From their angles now: the score?",
     label: "Your guess: the score",
     ...{ min: -5, max: 10, step: 0.1 },
     answer: () => scored(/** @type {any} */ (read())).score,
-    covered: [results, further, ...faces.map((face) => face.words)],
+    covered: [further, chart.el, ...faces.map((face) => face.words)],
     onchange: () => live.redraw(),
   });
   const tools = toolRow(
@@ -156,22 +153,21 @@ function render({ model, el }) {
     columns({
       result: [
         headLine("The hands of a query (q) and of a key (k)"),
-        h("div", { class: "d2lx-turning" }, ...faces.map((face) => face.el)),
-        results,
+        h("div", { class: "d2lx-turning" }, faces[0].el),
       ],
-      controls: [way.el, place.el, tools],
+      controls: [distance.el, place.el, tools],
     }),
     more(
       model,
-      ["distance", "ahead"],
+      ["way", "ahead"],
       [
         columns({
-          result: [],
-          controls: [distance.el, ahead.el, predict.el],
+          result: [h("div", { class: "d2lx-turning" }, faces[1].el), further],
+          controls: [way.el, ahead.el, predict.el],
           more: [
-            further,
+            chart.el,
             noteLine(
-              "Curve: the score at every distance, from this place; dots: from place 0. Drag the point, or use the arrow keys.",
+              "The score adds the products of both pairs. Curve: the score at every distance, from this place; dots: from place 0. Drag the point, or use the arrow keys.",
             ),
           ],
         }),

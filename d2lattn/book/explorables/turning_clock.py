@@ -9,8 +9,9 @@ FAR, REACH, ASKS = 24, 6, 3
 class TurningClock(Explorable):
     """Two pairs of numbers of a query and of a key, as hands; how places enter is chosen.
 
-    Both say (2, 0) in each pair. A place turns the first pair by 60° and the second by 30°, or adds
-    a hand of length 1 of that angle to each, or does nothing. The score is q·k / √4.
+    The query says (2, 0) in each pair, and so does the key unless `ahead` turns it. A place turns
+    the first pair by 60° and the second by 30°, or adds a hand of length 1 of that angle to each,
+    or does nothing. The score is q·k / √4.
 
     Each trait can be read, set and observed.
 
@@ -18,7 +19,8 @@ class TurningClock(Explorable):
         way: "turned" (rotary positions), "added" (chapter 6's waves) or "none".
         place: where the query stands, 0 to 24.
         distance: of the key from there, −6 to 6.
-        ahead: which distance the query asks for, −3 to 3: its hands are turned so far on first.
+        ahead: the distance at which the two fit best, −3 to 3: the key's hands are turned so many
+            places back first.
 
     Raises ValueError for anything else.
 
@@ -40,6 +42,6 @@ class TurningClock(Explorable):
             "Interactive figure: the hands of a query and of a key on two clocks, turned by their "
             "places, and the score of the two at every distance."
         ) + table(
-            ["positions", "place of the query", "place of the key", "the query asks for"],
+            ["positions", "place of the query", "place of the key", "they fit best at"],
             [(self.way, self.place, self.place + self.distance, self.ahead)],
         )

@@ -28,8 +28,8 @@ export function at(content, place, way) {
   });
 }
 
-/** A query's content if it asks for what stands so many places on. @param {number} ahead */
-export const asking = (ahead) => CONTENT.map((hand, j) => turn(hand, SPEEDS[j] * ahead));
+/** A key's content if it fits a query so many places before it. @param {number} ahead */
+export const asked = (ahead) => CONTENT.map((hand, j) => turn(hand, -SPEEDS[j] * ahead));
 
 /** @param {number[]} a @param {number[]} b */
 export const product = (a, b) => a[0] * b[0] + a[1] * b[1];
@@ -39,8 +39,8 @@ export const product = (a, b) => a[0] * b[0] + a[1] * b[1];
  * @param {{ way: string, place: number, distance: number, ahead: number }} state
  */
 export function scored({ way, place, distance, ahead }) {
-  const query = at(asking(ahead), place, way);
-  const key = at(CONTENT, place + distance, way);
+  const query = at(CONTENT, place, way);
+  const key = at(asked(ahead), place + distance, way);
   const products = query.map((hand, j) => product(hand, key[j]));
   return { query, key, products, score: (products[0] + products[1]) / 2 };
 }

@@ -16,7 +16,7 @@ CONTROLS = {
     "NadarayaWatsonBench": ["Bandwidth h", "Reset"],
     "PermuteAndEncode": ["Add positions", "Reset"],
     "SaturationLab": ["Temperature", "Reset"],
-    "TurningClock": ["Positions", "Place of the query", "Reset"],
+    "TurningClock": ["Distance to the key", "Place of the query", "Reset"],
     "WritersMemory": ["Heads that share a key", "Window", "Reset"],
 }
 # A trait that is moved inside alone, and a value for it; one that is moved outside.

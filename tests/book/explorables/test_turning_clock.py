@@ -21,8 +21,9 @@ def hands(content, place, way):
 
 
 def products(way, place, distance, ahead):
-    query = hands(hands(CONTENT, ahead, "turned"), place, way)
-    return (query * hands(CONTENT, place + distance, way).conj()).real
+    query = hands(CONTENT, place, way)
+    key = hands(hands(CONTENT, -ahead, "turned"), place + distance, way)
+    return (query * key.conj()).real
 
 
 def close(x):
@@ -78,8 +79,8 @@ def test_shows_pytorchs_numbers(visit, way, place, distance, ahead):
         "es => es.map(e => e.getAttribute('d').slice(5).split(' ').map(Number))"
     )
     tips = torch.tensor(drawn).double().view(2, 2, 2) * torch.tensor([1, -1]) / 22
-    query = hands(hands(CONTENT, ahead, "turned"), place, way)
-    key = hands(CONTENT, place + distance, way)
+    query = hands(CONTENT, place, way)
+    key = hands(hands(CONTENT, -ahead, "turned"), place + distance, way)
     wanted = torch.stack([torch.view_as_real(key), torch.view_as_real(query)], dim=1)
     torch.testing.assert_close(tips, wanted, rtol=0, atol=0.001)
 
@@ -113,8 +114,7 @@ def test_turned_hands_have_one_curve_everywhere_and_added_ones_have_not(visit):
 
 @pytest.mark.browser
 def test_what_the_score_went_through_is_kept_until_something_else_changes(visit):
-    """Chapter 8's task, with two hands."""
-    page = visit(TurningClock().to_html(), folded=True)
+    page = visit(TurningClock().to_html())
     between = lambda: [shown(page, name) for name in ("lowest", "highest")]  # noqa: E731
     place = page.get_by_role("slider", name="Place of the query")
     page.get_by_label("Positions").select_option(index=1)
@@ -156,3 +156,22 @@ def test_a_query_that_looks_back_fits_best_there(visit):
     assert shown(page, "score") == close(4)
     assert "= 4.00" in page.locator(".d2lx-formula:visible").first.inner_text()
     page.get_by_role("button", name="Reset").click()
+
+
+@pytest.mark.browser
+def test_chapter_8s_task_is_done_with_what_is_in_sight(visit):
+    """The key of the walk fits just before the query, and a whole turn on, wherever both stand."""
+    page = visit(TurningClock(place=0, ahead=-1).to_html(), folded=True)
+    assert shown(page, "product-0") == close(-2)
+    distance = page.get_by_role("slider", name="Distance to the key")
+    distance.press("Home")
+    frame(page)
+    found = []
+    for at in range(-6, 7):
+        found += [at] if shown(page, "product-0") == close(4) else []
+        distance.press("ArrowRight")
+        frame(page)
+    assert found == [-1, 5]
+    page.get_by_role("slider", name="Place of the query").press("End")
+    frame(page)
+    assert shown(page, "product-0") == close(products("turned", 0, 6, -1)[0])
