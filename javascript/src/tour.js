@@ -89,6 +89,9 @@ function render({ model, el }) {
   });
   const said = h("p", { class: "d2lx-tour-said" });
   const facts = h("div");
+  // A walk of a few stops has Back and Next alone, and the stop's name above its sentence.
+  const few = stops.every(({ formula }) => !formula);
+  const where = headLine();
   el.append(
     h(
       "div",
@@ -96,9 +99,8 @@ function render({ model, el }) {
       h(
         "div",
         { class: "d2lx-tour-top" },
-        toolRow(back, next, resetButton(model, ["block"])),
-        said,
-        block.el,
+        toolRow(back, next, ...(few ? [] : [resetButton(model, ["block"])])),
+        ...(few ? [where, said] : [said, block.el]),
       ),
       h("div", { class: "d2lx-tour-drawn" }, stage),
       h("div", { class: "d2lx-tour-facts" }, facts),
@@ -142,6 +144,7 @@ function render({ model, el }) {
     block.set(now);
     drawing.set(now);
     said.textContent = text;
+    where.textContent = `${now} of ${stops.length}: ${name}`;
     // Not disabled: the focus stays where the reader left it.
     attr(back, { "aria-disabled": now === 1 ? "true" : null });
     attr(next, { "aria-disabled": now === stops.length ? "true" : null });

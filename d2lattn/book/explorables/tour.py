@@ -27,12 +27,12 @@ STOPS = (
 """The stops of the walk, in the order of the flow; what links, lengths and looks are named by."""
 
 SHORT = {
-    "vectors for letters": ("source", "embed", "position", "target", "enter"),
-    "self-attention": ("ask itself",),
-    "add & norm": ("add", "encoded", "add past", "add source", "decoded"),
-    "feed-forward": ("network", "decoder network"),
-    "masked self-attention": ("ask the past",),
-    "cross-attention": ("ask the source",),
+    "letters become vectors": ("source", "embed", "position", "target", "enter"),
+    "attention": ("ask itself", "ask the past", "ask the source"),
+    "add & norm, and the network": (
+        *("add", "encoded", "add past", "add source", "decoded"),
+        *("network", "decoder network"),
+    ),
     "scores": ("dense", "softmax"),
 }
 """The stops of the short walk, and what each of them lights."""
@@ -97,8 +97,8 @@ def _drawing(
     bottom = _top(3) + SIZE[3] + 9
     frames = "".join(f"M{x} {_top(k) - 8}h152V{bottom}h-152z" for x, k in ((2, 6), (166, 8)))
     texts = [
-        [LEFT + half, SIZE[1] - 6, "Encoder: reads"],
-        [RIGHT + half, SIZE[1] - 6, "Decoder: writes"],
+        [LEFT + half, SIZE[1] - 6, "the encoder reads"],
+        [RIGHT + half, SIZE[1] - 6, "the decoder reads"],
         [20, _top(6) - 13, f"{num_layers} ×"],
         [184, _top(8) - 11, f"{num_layers} ×"],
         [118, _top(6) - 25, "keys, values"],
@@ -130,6 +130,7 @@ def _shortened(drawing: dict[str, Any]) -> dict[str, Any]:
     at = {STOPS.index(one) + 1: k for k, several in enumerate(SHORT.values(), 1) for one in several}
     plainer = {"embedding × √D": "embedding", "dense": "scores"}
     boxes = [[at[stop], x, y, plainer.get(label, label)] for stop, x, y, label in drawing["boxes"]]
+    boxes[-1][3] = f"writes {boxes[-1][3]}"
     wires = [[at.get(stop, 0), line, tip] for stop, line, tip in drawing["wires"]]
     return drawing | {"boxes": boxes, "wires": wires}
 
@@ -290,11 +291,10 @@ def _said_shortly(n: Mapping[str, int]) -> list[str]:
     return [
         f"Each letter is looked up in a table: a vector of {n['D']} numbers. The pattern of its "
         "place is added to it.",
-        "Each letter that is read asks all of them.",
-        "What a part found is added to what went in, and the sum is brought to one size.",
-        "A small network, the same at every place. It takes each place by itself.",
-        "Each place of the answer asks itself and the places before it.",
-        "Each place of the answer asks all that was read. Keys and values come from the encoder.",
+        "Letters that are read ask each other. A place of the answer asks itself and the places "
+        "before it, then all that was read.",
+        "What a part found is added to what went in, and the sum is brought to one size. The "
+        "network, too, takes each place by itself.",
         f"Each of {n['V']} tokens gets a score at every place, and softmax makes probabilities of "
         "the scores. The likeliest is written.",
     ]
@@ -330,7 +330,7 @@ class TransformerTour(Explorable):
         lengths: of the vector that a stop gives, by its name, with its label: ("cow", 9.8).
         looks: what a stop weighs, by its name: (label, names, weights).
         block: the stop that is lit, from 1.
-        short: seven stops in place of 17, each with a sentence about letters, without formulas and
+        short: four stops in place of 17, each with a sentence about letters, without formulas and
             shapes; ``links`` go by the names in ``tour.SHORT``.
 
     Traits that can be read, set and observed: block. The others hold what is shown.

@@ -66,7 +66,7 @@ def stop(figure, name):
         ({"lengths": {"add": ("a", float("nan"))}}, "finite"),
         ({"looks": {"add": ("a", ["b"], [0.5, 0.5])}}, "same number"),
         ({"colour": "red"}, "colour"),
-        ({"short": True, "block": 8}, "7 stops"),
+        ({"short": True, "block": 5}, "4 stops"),
         ({"short": True, "links": {"add": "#a"}}, "no stop 'add'"),
     ],
     ids=str,
@@ -208,29 +208,33 @@ def test_the_drawing_is_whole_before_any_script():
 
 
 def test_the_short_walk_lights_each_box_at_one_of_its_stops():
-    figure = tour(short=True, links={"add & norm": "#sum"})
+    figure = tour(short=True, links={"attention": "#ask"})
     assert sorted(sum(SHORT.values(), ())) == sorted(STOPS)
     assert [one["name"] for one in figure.stops] == list(SHORT)
-    assert figure.stops[2]["link"] == "#sum"
+    assert figure.stops[1]["link"] == "#ask"
     lit = [stop for stop, _, _, label in figure.drawing["boxes"] if label == "add & norm"]
     assert lit == [3] * 5 == [stop for stop, *_ in figure.drawing["wires"] if stop == 3]
-    assert {stop for stop, *_ in figure.drawing["boxes"]} == set(range(1, 8))
-    assert "asks all of them" in figure.words()
+    asks = [label for stop, _, _, label in figure.drawing["boxes"] if stop == 2]
+    assert asks == ["self-attention", "masked self-attention", "cross-attention"]
+    assert {stop for stop, *_ in figure.drawing["boxes"]} == set(range(1, 5))
+    assert figure.drawing["boxes"][-1][-1].startswith("writes la vache")
+    assert "ask each other" in figure.words()
 
 
 @pytest.mark.browser
-def test_the_short_walk_has_sentences_and_no_shapes(visit):
-    page = visit(tour(short=True, block=2, links={"add & norm": "#sum"}).to_html())
-    assert page.locator(".d2lx-box.d2lx-lit text").all_text_contents() == ["self-attention"]
+def test_the_short_walk_has_two_controls_and_no_shapes(visit):
+    page = visit(tour(short=True, block=2, links={"add & norm, and the network": "#sum"}).to_html())
+    assert page.locator(".d2lx-box.d2lx-lit").count() == 3
     assert page.locator(".d2lx-tour-facts").inner_text() == ""
+    assert page.get_by_role("slider").count() == 0
+    assert page.locator(".d2lx-tour-top button").all_text_contents() == ["Back", "Next"]
     page.get_by_role("button", name="Next").click()
     frame(page)
-    assert page.locator(".d2lx-box.d2lx-lit").count() == 5
+    assert page.locator(".d2lx-box.d2lx-lit").count() == 7
     assert "Where this is explained" in page.locator(".d2lx-tour-facts").inner_text()
-    slider = page.get_by_role("slider", name="Stop")
-    slider.press("End")
+    page.get_by_role("button", name="Next").click()
     frame(page)
-    assert slider.get_attribute("aria-valuetext") == "7 of 7: scores"
+    assert page.locator(".d2lx-head").inner_text() == "4 of 4: scores"
 
 
 @pytest.mark.browser
