@@ -47,7 +47,8 @@ export function outputRows(names, size, onresize) {
   function set({ order, places, first, now, changes }, word) {
     const letters = width < 320 ? 7 : 12;
     const side = 8 + 7 * Math.max(...names.map((name) => clip(name, letters).length));
-    const cell = clamp((width - 2 * side - 44) / 2 / size, 8, 44);
+    const between = width < 320 ? 22 : 44;
+    const cell = clamp((width - 2 * side - between) / 2 / size, 8, 44);
     const [left, right] = [side, width - side - size * cell];
     const most = Math.max(1, ...first.flat().map(Math.abs), ...now.flat().map(Math.abs));
     write(titles[0], "first order");
@@ -88,7 +89,7 @@ export function outputRows(names, size, onresize) {
     order.forEach((t, place) => {
       items[place].name.textContent = `${names[t]}: `;
       attr(items[place].data, { "data-name": `change-${t}` });
-      show(items[place].data, changes[t], 6);
+      show(items[place].data, changes[t], 2);
       if (changes[t] < SAME) items[place].data.textContent = "same";
     });
   }
