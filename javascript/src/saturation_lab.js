@@ -223,11 +223,18 @@ function render({ model, el }) {
     text: inWhole,
     oninput: change("valid_length"),
   });
+  // Two are offered, and another one as soon as it has been set from outside.
+  const offered = ["dot", "gaussian"];
   const score = choice({
     label: "Score",
-    options: SCORES,
-    onchange: (i) => update(model, { score: SCORES[i] }),
+    options: offered,
+    onchange: (i) => update(model, { score: offered[i] }),
   });
+  const offer = (/** @type {string} */ name) => {
+    if (offered.includes(name)) return;
+    offered.push(name);
+    score.select.append(h("option", { dir: "auto" }, name));
+  };
   const redraw = button("Other random numbers", () =>
     update(model, { seed: (model.get("seed") + 1) % 1000000 }),
   );
@@ -491,7 +498,8 @@ function render({ model, el }) {
     scaled.set(state.scaled);
     temperature.set(state.temperature);
     valid.set(state.valid_length);
-    score.set(SCORES.indexOf(state.score));
+    offer(state.score);
+    score.set(offered.indexOf(state.score));
     lay(state.view);
     redraw.hidden = !plain && state.score !== "additive";
     (plain ? drawSoftmax : drawField)(state);

@@ -322,3 +322,14 @@ def test_live_host_sends_what_python_accepts_and_follows_it(visit):
     page.evaluate("model.set('width', 4)")
     frame(page)
     assert shown(page, "variance") == close(wanted)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("score", "more"), [("gaussian", []), ("additive", ["additive"])])
+def test_two_scores_are_offered_and_another_one_where_it_is_shown(visit, score, more):
+    page = visit(SaturationLab(view="field", score=score).to_html())
+    menu = page.locator('label:has(> span:text-is("Score")) select')
+    assert menu.locator("option").all_inner_texts() == ["dot", "gaussian", *more]
+    assert menu.locator("option:checked").inner_text() == score
+    menu.select_option("dot")
+    assert menu.locator("option:checked").inner_text() == "dot"
