@@ -174,18 +174,23 @@ function render({ model, el }) {
       ["Query speaks", { strength: 6, salience }],
     ]),
   );
-  el.append(
-    ...[ask.el, headLine("Weights α: the share of each thing"), strip],
-    ...[strength.el, numbers, line.el],
+  // Where a page asks for one thing, what it does not need is folded as well.
+  const brief = model.get("brief");
+  const rest = [
     noteLine(
       "Dots: the values, larger the more weight they have. Upright line: the pooled value. Drag a dot, or use the arrow keys, to change its value.",
     ),
     toolRow(resetButton(model, moved, predict.stop)),
-    more(
-      model,
-      ["salience"],
-      [key, mix, edit, settings, predict.el, formula, below, results, spreadNote],
-    ),
+  ];
+  const fold = more(model, brief ? ["salience", "strength"] : ["salience"], [
+    ...(brief ? [strength.el, ...rest] : []),
+    ...[key, mix, edit, settings, predict.el, formula, below, results, spreadNote],
+  ]);
+  if (brief) fold.classList.add("d2lx-brief");
+  el.append(
+    ...[ask.el, headLine("Weights α: the share of each thing"), strip],
+    ...(brief ? [numbers, line.el] : [strength.el, numbers, line.el, ...rest]),
+    fold,
   );
 
   function draw() {
@@ -255,7 +260,7 @@ function render({ model, el }) {
 
 export default {
   render,
-  rebuild: ["items", "asks", "matches"],
+  rebuild: ["items", "asks", "matches", "brief"],
   share: {
     strength: within(0, LOUDEST),
     salience: within(0, BRIGHTEST),

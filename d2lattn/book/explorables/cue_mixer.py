@@ -3,7 +3,15 @@
 from typing import Any
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
-from d2lattn.book.explorables.traits import Number, Numbers, Rows, UnusableValue, Words, same_length
+from d2lattn.book.explorables.traits import (
+    Flag,
+    Number,
+    Numbers,
+    Rows,
+    UnusableValue,
+    Words,
+    same_length,
+)
 
 
 class CueMixer(Explorable):
@@ -19,6 +27,7 @@ class CueMixer(Explorable):
         salience: n numbers from 0 to 4, how far each thing stands out by itself.
         ask: the number of the question, 0 … m − 1.
         strength: from 0 to 8, how strongly the query speaks.
+        brief: what the query asks for and the values alone; all else is folded.
 
     Raises ValueError for numbers that are not finite, empty lists and lengths that do not fit.
 
@@ -38,6 +47,7 @@ class CueMixer(Explorable):
     salience = Numbers([0.0, 0.0, 2.0, 0.0, 0.0]).tag(sync=True)
     ask = Number(0, low=0).tag(sync=True)
     strength = Number(0, low=0, high=8).tag(sync=True)
+    brief = Flag(False).tag(sync=True)
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""

@@ -5,7 +5,7 @@ import re
 import pytest
 from explorable_pages import EXAMPLES, frame
 
-from d2lattn.book.explorables import SaturationLab
+from d2lattn.book.explorables import CueMixer, SaturationLab
 
 pytestmark = pytest.mark.browser
 
@@ -123,3 +123,18 @@ def test_the_plane_of_scores_stands_alone(visit):
         at = ((x - 44 - box[0] / 2) / unit, (box[1] / 2 - (y - 10)) / unit)
         score = -((at[0] - 1) ** 2 + (at[1] - 0.5) ** 2) / 2
         assert abs(score - round(score)) < 0.03
+
+
+def test_a_page_that_asks_for_one_thing_shows_one_choice(visit):
+    page = visit(CueMixer(brief=True).to_html(), folded=True)
+    link = page.get_by_role("button", name="Copy link")
+    assert controls(page) == ["The query asks for something"]
+    assert not link.is_visible()
+    assert not page.locator(".d2lx-note:visible").count()
+    page.get_by_text("More", exact=True).click()
+    frame(page)
+    assert set(controls(page)) > set(CONTROLS["CueMixer"])
+    assert link.is_visible()
+    # A link to what is folded opens it.
+    page = visit(CueMixer(brief=True).to_html(), folded=True, hash="#d2lx.cue_mixer.strength=2")
+    assert page.locator(".d2lx-fold").get_attribute("open") is not None
