@@ -10,6 +10,7 @@ import {
   fixed,
   h,
   modified,
+  more,
   predictOne,
   reader,
   resetButton,
@@ -38,7 +39,7 @@ function render({ model, el }) {
   const count = PICTURES.length;
   let guessedFor = -1;
   const most = () => (ask.hidden() ? ASK : count);
-  // Shut, the figure shows what is written: where it looked, and how sure it was.
+  // Shut, the figure shows one thing: where it looked before the word that is chosen.
   const open = () => model.get("film");
   const pictureNow = () => (open() ? Math.min(model.get("picture"), most()) : count);
 
@@ -67,14 +68,17 @@ function render({ model, el }) {
   const names = PICTURES.map((name, k) =>
     button(name, () => k < most() && update(model, { picture: k + 1 })),
   );
+  const chips = target.map((one, i) => button(clip(one, 16), () => update(model, { word: i })));
+  for (const one of chips) attr(one, { dir: "auto" });
+  const chosen = { class: "d2lx-chips", role: "group", "aria-label": "Words that are written" };
+  const shut = h("div", chosen, ...chips);
   // What is focused must be there at once, and not only when the figure is drawn.
-  const shut = toolRow(
-    button("Step by step", () => {
-      update(model, { film: true, picture: 1 });
-      curtain(true);
-      names[0].focus();
-    }),
-  );
+  const first = button("Step by step", () => {
+    update(model, { film: true, picture: 1 });
+    curtain(true);
+    names[0].focus();
+  });
+  const fold = more(model, ["film"], [toolRow(first)]);
   const film = h("div", { class: "d2lx-film", role: "group", "aria-label": "Pictures" }, ...names);
   const [back, next] = [button("Back", () => go(-1)), button("Next", () => go(1))];
   const said = h("p", { class: "d2lx-said" });
@@ -111,21 +115,22 @@ function render({ model, el }) {
   const reset = resetButton(model, moved, ask.stop);
   reset.addEventListener("click", () => {
     curtain(open());
-    if (!open()) /** @type {HTMLElement} */ (shut.firstChild).focus();
+    if (!open()) first.focus();
   });
   const tools = toolRow(back, next, ask.toggle, ask.leave, reset);
   function curtain(/** @type {boolean} */ up) {
-    film.hidden = tools.hidden = !up;
-    shut.hidden = up;
+    for (const one of [sentence, word.el, film, tools, numbers]) one.hidden = !up;
+    shut.hidden = fold.hidden = up;
+    attr(columns, { class: up ? "d2lx-columns" : null });
   }
-  el.append(
-    h(
-      "div",
-      { class: "d2lx-columns" },
-      h("div", {}, sentence, word.el, film, shut, tools, ask.form, ask.verdict, stage),
-      h("div", {}, said, numbers),
-    ),
+  const columns = h(
+    "div",
+    {},
+    h("div", {}, sentence, word.el, film, shut, tools, ask.form, ask.verdict, stage),
+    h("div", {}, said, numbers),
+    fold,
   );
+  el.append(columns);
   el.addEventListener("keydown", (event) => {
     const at = /** @type {Element} */ (event.target);
     const key = event.key.replace("Arrow", "");
@@ -154,6 +159,9 @@ function render({ model, el }) {
       attr(one, {
         class: ["d2lx-written", "d2lx-now", "d2lx-later"][Math.sign(i - board.word) + 1],
       });
+    });
+    chips.forEach((one, i) => {
+      attr(one, { "aria-pressed": String(i === board.word) });
     });
     names.forEach((one, k) => {
       attr(one, {

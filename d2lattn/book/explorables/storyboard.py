@@ -50,8 +50,8 @@ class Storyboard(Explorable):
         vocabulary: the V target words, by their numbers.
         word: the target word that is written, from 0.
         picture: from 1 to 8.
-        film: whether the pictures are shown. Without them a word has one drawing, of where the
-            decoder looked, and its probability; a button opens the film at its first picture.
+        film: whether the pictures are shown. Without them a word is chosen and has one drawing, of
+            where the decoder looked; a button under More opens the film at its first picture.
 
     Traits that can be read, set and observed: word, picture, film. The others (source, target,
     values, states, scores, embeddings, candidates, chances, widths) hold what is shown, to four

@@ -75,18 +75,15 @@ export function sumInWords(weights, entries) {
 const signed = (/** @type {number} */ x) => (x < 0 ? `(${fixed(x, 4)})` : fixed(x, 4));
 
 /**
- * Where the step looked, and how sure it was: all that is said while the film is shut.
+ * Where the step looked: all that is said while the film is shut.
  * @param {Board} board
  */
 export function glance(board) {
-  const { weights, chances, candidates, next } = compute(board);
-  const best = ranked(weights)[0];
-  const given = chances[candidates.indexOf(next)];
-  const sure = given === undefined ? "next to nothing" : fixed(given);
-  return (
-    `Before ${quote(next)} it looks most at ${quote(board.source[best])}, ` +
-    `whose weight is ${fixed(weights[best])}. Then ${quote(next)} has a probability of ${sure}.`
-  );
+  const { weights, next } = compute(board);
+  const looks = ranked(weights)
+    .filter((t, place) => !place || weights[t] >= 0.1)
+    .map((t) => `${quote(board.source[t])} ${fixed(weights[t])}`);
+  return `Before it writes ${quote(next)}, it looks at ${looks.join(", ")}.`;
 }
 
 /**

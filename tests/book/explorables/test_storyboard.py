@@ -7,6 +7,7 @@ import re
 import pytest
 import torch
 from explorable_pages import HOSTILE, STEPS, assert_words_are_text, frame, live, shown, story
+from playwright.sync_api import expect
 
 from d2lattn.analysis.steps import attention_steps
 from d2lattn.book.explorables import Storyboard
@@ -433,12 +434,10 @@ def test_live_host_sends_what_python_accepts_and_follows_it(visit):
 
 
 @pytest.mark.browser
-def test_without_the_film_a_word_has_one_drawing_and_its_probability(visit):
+def test_without_the_film_a_word_is_chosen_and_has_one_drawing(visit):
     page = visit(story(word=1, film=False).to_html())
     weights = torch.tensor(STEPS["scores"][1]).softmax(-1)
-    told = f"looks most at “cow”, whose weight is {weights[2]:.2f}. Then “vache” has a probability"
-    assert told in said(page)
-    assert said(page).endswith("of 0.75.")
+    assert said(page) == f"Before it writes “vache”, it looks at “cow” {weights[2]:.2f}."
     assert page.locator(".d2lx-map text:not([data-number])").all_text_contents() == [
         *["the", "happy", "cow", "<eos>", "vache"]
     ]
@@ -447,17 +446,28 @@ def test_without_the_film_a_word_has_one_drawing_and_its_probability(visit):
     )
     torch.testing.assert_close(torch.tensor(flows), 10 * weights, rtol=0, atol=0.01)
     assert not any(page.locator("[data-number]").all_text_contents())
-    assert shown(page, "chance-0") == 0.75
+    for place in (".d2lx-board", ".d2lx-words", "select"):
+        expect(page.locator(place)).to_be_hidden()
 
     def buttons():
-        return page.locator(".d2lx-columns button:visible").all_inner_texts()
+        shown = page.locator("div:has(> .d2lx-fold) button").evaluate_all(
+            "es => es.filter((e) => e.checkVisibility()).map((e) => e.textContent)"
+        )
+        assert page.locator(".d2lx-fold").is_visible() == ("read" not in shown)
+        return shown
 
-    assert buttons() == ["Step by step"]
+    assert buttons() == ["la", "vache", "<eos>", "Step by step"]  # which is folded on a page
+    chosen = page.locator(".d2lx-chips [aria-pressed='true']")
+    assert chosen.inner_text() == "vache"
+    page.get_by_role("button", name="la").click()
+    frame(page)
+    assert chosen.inner_text() == "la"
+    assert said(page).startswith("Before it writes “la”")
     stage = page.get_by_role("group", name="Drawing of the look")
-    for key, word in (("ArrowLeft", "la"), ("ArrowDown", "vache"), ("ArrowRight", "<eos>")):
+    for key, word in (("ArrowDown", "vache"), ("ArrowRight", "<eos>")):
         stage.press(key)
         frame(page)
-        assert text(page, ".d2lx-words .d2lx-now") == word
+        assert chosen.inner_text() == word
     # The film begins at its first picture, and the focus goes along, also back.
     page.get_by_role("button", name="Step by step").press("Enter")
     frame(page)
@@ -467,8 +477,8 @@ def test_without_the_film_a_word_has_one_drawing_and_its_probability(visit):
     page.get_by_role("button", name="Reset").press("Enter")
     frame(page)
     assert page.evaluate("document.activeElement.textContent") == "Step by step"
-    assert buttons() == ["Step by step"]
-    assert text(page, ".d2lx-words .d2lx-now") == "vache"
+    assert buttons() == ["la", "vache", "<eos>", "Step by step"]
+    assert chosen.inner_text() == "vache"
 
 
 def test_the_film_is_shown_or_not():
