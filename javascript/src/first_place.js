@@ -7,6 +7,7 @@ import {
   fixed,
   h,
   headLine,
+  more,
   plot,
   pool,
   predictFirst,
@@ -75,7 +76,7 @@ function render({ model, el }) {
     label: "Your guess: BLEU of many short sentences",
     ...{ min: 0, max: 100, step: 1, digits: 0 },
     answer: () => bleu[0][model.get("place")],
-    covered: [chart.el, readouts, ...rows.map((row) => row.el)],
+    covered: [chart.el, readouts],
     onchange: () => live?.redraw(),
   });
   const firsts = [...new Set([0, (count - 1) >> 1, count - 1])];
@@ -86,11 +87,19 @@ function render({ model, el }) {
     ),
     resetButton(model, ["place"], predict.stop),
   );
+  // The sentence is what the page asks for; that others go the same way is told under More.
   el.append(
-    ...[english, move.el, tools, predict.el],
+    ...[english, move.el],
     ...rows.map((row) => row.el),
     ...[headLine("right would be"), right],
-    ...[headLine("BLEU of many short sentences, all counted from there"), chart.el, readouts],
+    more(
+      model,
+      [],
+      [
+        ...[tools, predict.el],
+        ...[headLine("BLEU of many short sentences, all counted from there"), chart.el, readouts],
+      ],
+    ),
   );
 
   function draw() {
