@@ -7,15 +7,14 @@ import {
   check,
   choice,
   clamp,
-  columns,
   fixed,
   formulaLine,
   h,
   headLine,
   modified,
+  more,
   noteLine,
   oneOf,
-  predictFirst,
   presets,
   reader,
   resetButton,
@@ -55,10 +54,8 @@ function render({ model, el }) {
     const { scores, shift, ...state } = read();
     return softmax.passes({ ...state, scores: scores.map((x) => x + shift) });
   };
-  let revealing = false;
-  const go = (/** @type {number} */ by) => {
-    if (!predict.hidden()) update(model, { step: clamp(stepNow() + by, 0, counted()) });
-  };
+  const go = (/** @type {number} */ by) =>
+    update(model, { step: clamp(stepNow() + by, 0, counted()) });
 
   const keys = scene(
     values,
@@ -67,7 +64,7 @@ function render({ model, el }) {
     () => live?.redraw(),
   );
   const [back, next] = [button("Back", () => go(-1)), button("Next tile", () => go(1))];
-  const steps = toolRow(back, next);
+  const steps = toolRow(back, next, resetButton(model, NAMES));
   steps.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!by || modified(event)) return;
@@ -91,7 +88,6 @@ function render({ model, el }) {
   const [answer, full] = ["answer", "full"].map((name) => h("data", { "data-name": name }));
   const one = (/** @type {Node} */ label, /** @type {Element} */ data) =>
     h("div", { class: "d2lx-readout" }, label, data);
-  const soFar = h("span");
   const equal = h("span", { class: "d2lx-equal" });
   const cost = headLine();
 
@@ -114,62 +110,31 @@ function render({ model, el }) {
     oninput: (x) => update(model, { shift: Math.round(x) }),
   });
   const large = presets(model, [["Scores far too large", { shift: LARGE }]]);
-  const predict = predictFirst({
-    question: "What is the sum s after the next step?",
-    label: "Your guess: the sum",
-    ...{ min: 0, max: values.length + 2, step: 0.05 },
-    answer: () => found()[Math.min(stepNow() + 1, counted())].sum,
-    covered: [],
-    onchange() {
-      // After the last tile nothing is left to guess: the last is read once more.
-      if (predict.hidden()) update(model, { step: Math.min(stepNow(), counted() - 1) });
-      else if (asked) {
-        revealing = true;
-        update(model, { step: stepNow() + 1 });
-        revealing = false;
-      }
-      asked = predict.hidden();
-      live.redraw();
-    },
-  });
-  let asked = false;
+  const result = h(
+    "div",
+    { class: "d2lx-readouts" },
+    one(h("span", {}, "Answer u / s"), answer),
+    one(h("span", {}, "Full softmax"), full),
+    equal,
+  );
   el.append(
-    columns({
-      result: [
-        ...[
-          headLine("Each key is read once, then forgotten"),
-          keys.el,
-          steps,
-          cost,
-          memory,
-          said,
-          before.el,
-          after.el,
-        ],
-        ...[
-          sumLine,
-          valuesLine,
-          h(
-            "div",
-            { class: "d2lx-readouts" },
-            one(soFar, answer),
-            one(h("span", {}, "Full softmax"), full),
-            equal,
-          ),
-        ],
-      ],
-      controls: [
-        predict.el,
-        toolRow(resetButton(model, NAMES, predict.stop)),
-        h(
-          "details",
-          {},
-          h("summary", {}, "Break it, or cut it otherwise"),
-          ...[running.el, shift.el, toolRow(...large), tile.el],
+    h(
+      "div",
+      { class: "d2lx-pair" },
+      h("div", {}, keys.el, steps),
+      h("div", {}, memory, said, sumLine, valuesLine, result),
+    ),
+    more(
+      model,
+      ["running", "shift", "tile"],
+      [
+        ...[cost, before.el, after.el],
+        ...[tile.el, running.el, shift.el, toolRow(...large)],
+        noteLine(
+          "The top of a bar is dragged, or moved with the arrow keys. Hollow bars are forgotten.",
         ),
       ],
-      more: [noteLine("Drag the top of a bar, or use the arrow keys. Hollow: read and forgotten.")],
-    }),
+    ),
   );
   let drawn = 0;
 
@@ -179,16 +144,13 @@ function render({ model, el }) {
     const [then, now] = [all[Math.max(0, step - 1)], all[step]];
     const ends = [step === 0, step === counted()];
     // Not disabled: the focus stays where the reader left it.
-    [back, next].forEach((hand, k) =>
-      attr(hand, { "aria-disabled": ends[k] || predict.hidden() ? "true" : null }),
-    );
+    [back, next].forEach((hand, k) => attr(hand, { "aria-disabled": ends[k] ? "true" : null }));
     const what = state.tile === 1 ? "key" : "tile";
     next.textContent = ends[1] ? "All are read" : `Next ${what} (${step + 1} of ${counted()})`;
     keys.set(state, now);
     tile.set(TILES.indexOf(state.tile));
     running.set(state.running);
     shift.set(state.shift);
-    predict.range(0, state.running ? values.length + 2 : 2 ** (HIGH + state.shift));
     cells[0].el.hidden = !state.running;
     [now.largest, now.sum, now.weighed].forEach((x, i) => {
       attr(cells[i].data, { value: x }).textContent = written(x);
@@ -223,7 +185,8 @@ function render({ model, el }) {
         values,
       ),
     ];
-    soFar.textContent = ends[1] ? "Answer u / s" : "u / s so far";
+    // Its room is kept, so that nothing below moves.
+    result.style.visibility = ends[1] ? "" : "hidden";
     const print = (/** @type {Element} */ data, /** @type {number} */ x) => {
       const words = !now.last ? "none yet" : Number.isFinite(x) ? fixed(x, 3) : written(x);
       attr(data, { value: x }).textContent = words;
@@ -238,7 +201,6 @@ function render({ model, el }) {
     );
   }
   const live = bind(model, NAMES, draw);
-  for (const name of NAMES) model.on(`change:${name}`, () => revealing || predict.refresh());
   return live.stop;
 }
 

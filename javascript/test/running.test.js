@@ -21,7 +21,7 @@ test("the chapter's pencil: four keys in tiles of two", () => {
   ]);
   assert.equal(
     softmax.told(first, second, true),
-    "The largest went from 2 to 3: what was kept is halved.",
+    "The largest went from 2 to 3: both sums are halved.",
   );
   assert.ok(Math.abs(softmax.whole(chapter.scores, chapter.values) - 2.625) < 1e-12);
 });

@@ -82,7 +82,7 @@ export function told(before, now, running) {
       : `Too large: a number of 16 bits holds at most ${written(MOST)}.`;
   const [old, fresh] = [written(before.largest), written(now.largest)];
   if (!before.last) return `The largest score so far, ${fresh}, is taken off.`;
-  if (now.shrink === 1) return `The largest stays ${old}: what was kept stays as it is.`;
+  if (now.shrink === 1) return `The largest stays ${old}: both sums stay as they are.`;
   const less = now.shrink === 0.5 ? "halved" : `multiplied by ${power(Math.log2(now.shrink))}`;
-  return `The largest went from ${old} to ${fresh}: what was kept is ${less}.`;
+  return `The largest went from ${old} to ${fresh}: both sums are ${less}.`;
 }

@@ -27,14 +27,9 @@ export function scene(values, onmove, onresize) {
   const text = (/** @type {Record<string, any>} */ look, words = "") =>
     s("text", { class: "d2lx-tick", "aria-hidden": "true", ...look }, words);
   const row = (/** @type {number} */ k) => foot + (16 + 17 * k) * zoom;
-  const raised = s("tspan", { dy: -4 * zoom });
-  const taken = text({ x: 0, y: row(2) }, "2");
-  taken.append(raised);
-  const names = [
-    text({ x: 0, y: top + up / 2 }, "score a"),
-    text({ x: 0, y: row(1) }, "value"),
-    taken,
-  ];
+  const names = ["score", "value", "power"].map((name, k) =>
+    text({ x: 0, y: k ? row(k) : top + up / 2 }, name),
+  );
   const bracket = s("path", { fill: "none", stroke: "var(--d2lx-ink)", "stroke-width": 2.5 });
   const slide = s("g", { class: "d2lx-slide" }, bracket);
   const keys = values.map((value, i) => {
@@ -64,12 +59,11 @@ export function scene(values, onmove, onresize) {
   });
 
   /**
-   * @param {{ scores: number[], shift: number, running: boolean }} state
+   * @param {{ scores: number[], shift: number }} state
    * @param {import("./arithmetic.js").Kept} tile
    */
-  const set = ({ scores, shift, running }, { first, last, powers }) => {
+  const set = ({ scores, shift }, { first, last, powers }) => {
     attr(axes.svg, { width, height: row(2) + 6 * zoom });
-    raised.textContent = running ? "a − M" : "a";
     const wide = (last - first) * across();
     attr(bracket, { d: `M1 ${foot + 2}V${foot + 7}H${Math.max(1, wide - 1)}V${foot + 2}` });
     slide.style.transform = `translateX(${left + first * across()}px)`;
