@@ -607,8 +607,9 @@ def test_tuples_sums_and_short_code_are_not_broken(visit):
     heights = page.locator("p .whole").evaluate_all(
         "all => all.map(e => e.getClientRects().length)"
     )
-    assert "(8.67, 1.17)" in page.locator("p .whole").all_inner_texts()
+    assert "0·0 + 2·2 + 1·0 = 4" in page.locator("p .whole").all_inner_texts()
     page = visit("chapters/03b-which-score/walk.html", width=360).page
+    assert "(1, 1)" in page.locator("p .whole").all_inner_texts()
     heights += page.locator("p .whole").evaluate_all(
         "all => all.map(e => e.getClientRects().length)"
     )
