@@ -155,15 +155,15 @@ function render({ model, el }) {
         headLine("The hands of a query (q) and of a key (k)"),
         h("div", { class: "d2lx-turning" }, faces[0].el),
       ],
-      controls: [distance.el, place.el, tools],
+      controls: [distance.el, tools],
     }),
     more(
       model,
-      ["way", "ahead"],
+      ["way", "place", "ahead"],
       [
         columns({
           result: [h("div", { class: "d2lx-turning" }, faces[1].el), further],
-          controls: [way.el, ahead.el, predict.el],
+          controls: [way.el, place.el, ahead.el, predict.el],
           more: [
             chart.el,
             noteLine(

@@ -17,7 +17,7 @@ CONTROLS = {
     "PermuteAndEncode": ["Add positions", "Reset"],
     "RunningSoftmax": ["Back", "Next tile (2 of 2)", "Reset"],
     "SaturationLab": ["Temperature", "Reset"],
-    "TurningClock": ["Distance to the key", "Place of the query", "Reset"],
+    "TurningClock": ["Distance to the key", "Reset"],
     "WritersMemory": ["Heads that share a key", "Window", "Reset"],
 }
 # A trait that is moved inside alone, and a value for it; one that is moved outside.
@@ -28,7 +28,7 @@ INSIDE = {
     "PermuteAndEncode": ('view="waves"', "positions=true"),
     "RunningSoftmax": ("shift=12", "scores=[1,2,5,1]"),
     "SaturationLab": ("width=256", "temperature=2"),
-    "TurningClock": ("ahead=2", "place=5"),
+    "TurningClock": ("place=5", "distance=2"),
     "WritersMemory": ("layers=2", "window=4"),
 }
 # Words of which no page has told anything, or not yet.

@@ -172,6 +172,9 @@ def test_chapter_8s_task_is_done_with_what_is_in_sight(visit):
         distance.press("ArrowRight")
         frame(page)
     assert found == [-1, 5]
+    assert not page.get_by_role("button", name="Copy link").is_visible()
+    page.get_by_text("More", exact=True).press("Enter")
+    assert page.get_by_role("button", name="Copy link").is_visible()
     page.get_by_role("slider", name="Place of the query").press("End")
     frame(page)
     assert shown(page, "product-0") == close(products("turned", 0, 6, -1)[0])
