@@ -10,8 +10,8 @@ import {
   h,
   headLine,
   heatmap,
+  more,
   pool,
-  predictOne,
   resetButton,
   s,
   show,
@@ -19,7 +19,7 @@ import {
   update,
   whole,
 } from "./kit/index.js";
-import { effects, turned, turning } from "./swap/effects.js";
+import { effects, turned } from "./swap/effects.js";
 
 const MOVED = ["case", "reader", "column"];
 const quote = (word) => `“${clip(word, 24)}”`;
@@ -60,9 +60,10 @@ function render({ model, el }) {
     cellHeight: 30,
     onpick: (_, j) => put(j === columnNow() ? -1 : j),
   });
-  // What each row writes, right of it.
+  // What each row writes, right of it; how likely that is stands under More.
+  const head = h("div", { class: "d2lx-writes" }, "writes");
   const written = h("div", { class: "d2lx-written" });
-  const scene = h("div", { class: "d2lx-scene" }, written, map.el);
+  const scene = h("div", { class: "d2lx-scene" }, head, written, map.el);
   /** @type {(i: number, j: number) => import("./kit/heatmap.js").Box} */
   let box = () => ({ x: 0, y: 0, width: 0, height: 0 });
   map.stage.addEventListener("click", (event) => {
@@ -76,64 +77,30 @@ function render({ model, el }) {
 
   const said = h("p", { class: "d2lx-said" });
   const flips = h("div", { class: "d2lx-flips" });
-  const told = h("div", {}, said, flips);
-  const ask = predictOne({
-    question: "",
-    options: Array.from({ length: Math.max(...cases.map((one) => one.source.length)) }, () => ""),
-    opening: "What is written is hidden. Choose a column, then reveal.",
-    covered: [written, told],
-    judge(guess) {
-      const one = caseNow();
-      const right = turning(one, model.get("reader"), one.asked);
-      const mine = quote(one.source[guess]);
-      put(guess);
-      if (right.includes(guess)) return `You said ${mine}, and there it turns.`;
-      const others = right.length ? all(right.map((j) => quote(one.source[j]))) : "no single one";
-      return `You said ${mine}; what turns it is ${others}.`;
-    },
-    onchange() {
-      if (ask.hidden()) put(-1);
-      live?.redraw();
-    },
-  });
   const next = button("Next column", () => {
     const count = caseNow().source.length;
     put(((columnNow() + 2) % (count + 1)) - 1);
   });
-  const back = button("Put back", () => put(-1));
+  const tools = toolRow(next, resetButton(model, MOVED));
   el.append(
     columns({
-      result: [intro, lines[0].el, lines[1].el, scene],
+      result: [intro, lines[0].el, lines[1].el, scene, said],
       controls: [
-        sentence.el,
+        ...(cases.length > 1 ? [sentence.el] : []),
         headLine("The encoder reads"),
         reads,
-        toolRow(next, back, ask.toggle, ask.leave, resetButton(model, MOVED, ask.stop)),
-        ask.form,
-        ask.verdict,
+        more(model, [], [tools, flips]),
       ],
-      more: [told],
     }),
   );
-  let guessedFor = "";
 
   function draw() {
     const [one, reader, column] = [caseNow(), model.get("reader"), columnNow()];
     const rows = effects(one, reader, column);
-    const now = `${model.get("case")} ${reader}`;
-    if (guessedFor && guessedFor !== now) ask.forget();
-    guessedFor = now;
     sentence.set(model.get("case"));
     names.forEach((name, i) => {
       attr(name, { "aria-pressed": String(i === reader) });
     });
-    const options = [...ask.form.querySelectorAll("label")];
-    options.forEach((label, j) => {
-      const name = label.querySelector("bdi");
-      if (name) name.textContent = clip(one.source[j] ?? "", 16);
-      label.hidden = j >= one.source.length;
-    });
-    ask.question.textContent = `Which state, exchanged, turns ${quote(one.target[one.asked])}?`;
     const cut = (/** @type {(Node | string)[]} */ words) => [
       one.cut[0] ? "… " : "",
       ...words,
@@ -162,7 +129,8 @@ function render({ model, el }) {
         layer.append(group);
         const right = where(0, one.source.length - 1);
         const left = Math.min(right.x + right.width + 8, scene.clientWidth - written.clientWidth);
-        written.style.left = `${left}px`;
+        for (const part of [head, written]) part.style.left = `${left}px`;
+        head.style.top = `${Math.max(0, where(0, 0).y - 19)}px`;
         place();
       },
     });
@@ -174,12 +142,10 @@ function render({ model, el }) {
   function tell(one, rows, column) {
     const changed = turned(rows);
     written.replaceChildren(
-      ...rows.map((row, i) => {
-        const chance = h("data", { "data-name": `now-${i}` });
-        show(chance, row.other[1]);
+      ...rows.map((row) => {
         const turns = row.word !== row.now;
         const word = h("span", { dir: "auto" }, `${turns ? "→ " : ""}${clip(row.now, 12)}`);
-        return h("div", turns ? { "data-turned": "" } : {}, word, " ", chance);
+        return h("div", turns ? { "data-turned": "" } : {}, word);
       }),
     );
     place();
@@ -193,8 +159,7 @@ function render({ model, el }) {
         : `${state} comes from the other sentence: ${result}`;
     said.textContent = text;
     flips.replaceChildren(
-      ...changed.map((row) => {
-        const i = rows.indexOf(row);
+      ...rows.map((row, i) => {
         const part = (/** @type {string} */ word, /** @type {number[]} */ chances, name) => {
           const [was, is] = ["was", "is"].map((when, k) => {
             const data = h("data", { "data-name": `${name}-${when}-${i}` });
@@ -203,7 +168,9 @@ function render({ model, el }) {
           });
           return h("span", {}, h("b", { dir: "auto" }, clip(word, 16)), " ", was, " → ", is);
         };
-        return h("p", {}, part(row.word, row.own, "own"), part(row.now, row.other, "other"));
+        const own = part(row.word, row.own, "own");
+        if (row.word === row.now) return h("p", {}, own);
+        return h("p", {}, own, part(row.now, row.other, "other"));
       }),
     );
     announce(el, text);

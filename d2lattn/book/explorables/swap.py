@@ -30,7 +30,7 @@ class Swap(Explorable):
     Args:
         sentences: mappings with source (S words) and target (T words), place and word (which word
             the other sentence has where), and, if not all is shown, columns and rows, each a first
-            and a last place. asked is the row of the question, the first one shown if not given.
+            and a last place.
         readers: translators by name; for each sentence a mapping with weights (T rows of S or
             more) and chances (T, S + 1 or more, V): with nothing exchanged, then with each state.
         vocabulary: the V target words, by their numbers.
@@ -136,9 +136,8 @@ def _case(name: str, given: Mapping[str, Any], saw: Sequence[Any], known: list[s
     (word,) = words(f"{name}.word", [given["word"]])
     columns = _span(f"{name}.columns", given.get("columns"), len(source), MOST_COLUMNS)
     shown = _span(f"{name}.rows", given.get("rows"), len(target), MOST_ROWS)
-    asked = given.get("asked", shown[0])
-    if given["place"] not in columns or asked not in shown:
-        raise UnusableValue(f"{name}: place and asked need to be shown")
+    if given["place"] not in columns:
+        raise UnusableValue(f"{name}: place needs to be shown")
     if unknown := [target[row] for row in shown if target[row] not in known]:
         raise UnusableValue(f"{name}.target has {unknown[0]!r}; vocabulary has not")
     return {
@@ -147,7 +146,6 @@ def _case(name: str, given: Mapping[str, Any], saw: Sequence[Any], known: list[s
         "cut": [columns[0] > 0, columns[-1] < len(source) - 1],
         "place": given["place"] - columns[0],
         "word": word,
-        "asked": asked - shown[0],
         "readers": [_saw(name, one, len(target), columns, shown, target, known) for one in saw],
     }
 

@@ -4,7 +4,7 @@
  * @typedef {{ weights: number[][], own: number[], swaps: Effect[][] }} Saw
  * @typedef {{
  *   source: string[], target: string[], cut: [boolean, boolean], place: number, word: string,
- *   asked: number, readers: Saw[],
+ *   readers: Saw[],
  * }} Case
  * @typedef {{ word: string, own: [number, number], now: string, other: [number, number] }} Row
  */
@@ -35,12 +35,3 @@ export function effects(one, reader, column) {
 
 /** The rows whose word turns. @param {Row[]} rows */
 export const turned = (rows) => rows.filter(({ word, now }) => word !== now);
-
-/**
- * The columns that turn a row's word, each alone.
- * @param {Case} one
- * @param {number} reader
- * @param {number} row
- */
-export const turning = (one, reader, row) =>
-  one.source.map((_, j) => j).filter((j) => effects(one, reader, j)[row].now !== one.target[row]);

@@ -148,7 +148,7 @@ def swap(**state) -> Swap:
 
     forwards, both = chances([2, 2, 2]), chances([0, 2, 1])
     one = {"source": source, "target": target, "place": 2, "word": "dog"}
-    short = {**one, "columns": (1, 2), "rows": (1, 2), "asked": 2}
+    short = {**one, "columns": (1, 2), "rows": (1, 2)}
     readers = {
         name: [{"weights": weights, "chances": found}] * 2
         for name, found in (("forwards", forwards), ("both ways", both))
@@ -252,7 +252,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
 }
 
 # Those that show their numbers at once.
-NO_GUESS = {"Forge", "MatrixMemory", "Sign", "TransformerTour"}
+NO_GUESS = {"Forge", "MatrixMemory", "Sign", "Swap", "TransformerTour"}
 
 # What the book's theme gives to a page, light and dark.
 THEMES = {
