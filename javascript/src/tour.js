@@ -17,7 +17,6 @@ import {
   slider,
   toolRow,
   update,
-  whole,
 } from "./kit/index.js";
 
 /**
@@ -173,8 +172,4 @@ function render({ model, el }) {
   return bind(model, ["block"], draw).stop;
 }
 
-export default {
-  render,
-  rebuild: ["drawing", "stops"],
-  share: { block: (x, get) => whole(1, get("stops").length)(x) },
-};
+export default { render, rebuild: ["drawing", "stops"] };
