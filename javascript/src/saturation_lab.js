@@ -227,7 +227,7 @@ function render({ model, el }) {
   const offered = ["dot", "gaussian"];
   const score = choice({
     label: "Score",
-    options: offered,
+    options: ["dot product", "Gaussian"],
     onchange: (i) => update(model, { score: offered[i] }),
   });
   const offer = (/** @type {string} */ name) => {
@@ -343,12 +343,20 @@ function render({ model, el }) {
   const field = h(
     "div",
     { style: "max-width:372px" },
+    score.el,
     h("div", { style: "position:relative" }, canvas, plane.el),
     legend,
+  );
+  // A key to move, and what is said of it: folded in this view.
+  movers.key.el.classList.add("d2lx-folded");
+  const asked = h(
+    "div",
+    {},
     line(here),
     noteLine(
       "Star: the query. Dot: a key. Drag them, or use the arrow keys. From line to line the score changes by 1.",
     ),
+    said,
   );
   // Red, green and blue in one number, as a canvas holds them.
   const inks = Uint32Array.from(linspace(0, 1, 256), (x) =>
@@ -359,7 +367,7 @@ function render({ model, el }) {
   const [picture, further] = [h("div"), h("div")];
   const fold = more(
     model,
-    ["width", "scaled", "valid_length", "seed", "view"],
+    ["width", "scaled", "valid_length", "seed", "view", "key"],
     [
       columns({
         result: [],
@@ -369,7 +377,7 @@ function render({ model, el }) {
     ],
   );
   const tools = toolRow(resetButton(model, moved, predict.stop));
-  el.append(columns({ result: [picture], controls: [temperature.el, score.el, tools] }), fold);
+  el.append(columns({ result: [picture], controls: [temperature.el, tools] }), fold);
   let laid = "";
   function lay(/** @type {string} */ now) {
     if (now === laid) return;
@@ -377,9 +385,9 @@ function render({ model, el }) {
     const plain = now === "softmax";
     title.textContent = plain ? "Saturation lab" : "The score of every key";
     picture.replaceChildren(plain ? results : field);
-    further.replaceChildren(plain ? rest : said);
+    further.replaceChildren(plain ? rest : asked);
     for (const one of [width.el, temperature.el, valid.el, predict.el]) one.hidden = !plain;
-    score.el.hidden = plain;
+    el.classList.toggle("d2lx-plane", !plain);
   }
 
   function drawSoftmax(state) {

@@ -105,7 +105,11 @@ def test_a_tap_on_a_small_map_asks_for_the_large_one(visit):
 
 def test_the_plane_of_scores_stands_alone(visit):
     page = visit(SaturationLab(view="field", score="gaussian").to_html(), folded=True)
-    assert controls(page) == ["Score", "Reset"]
+    assert controls(page) == ["Score"]
+    assert not page.get_by_role("button", name="Copy link").is_visible()
+    assert not page.get_by_role("slider", name="Key").is_visible()
+    assert not page.get_by_text("Score of the key").is_visible()
+    assert not page.locator(".d2lx-note:visible").count()
     for word in ("largest weight", "Variance", "gradients", "Your guess: the variance"):
         whole = page.locator(".d2lx > .d2lx").evaluate(
             "e => [...e.querySelectorAll(':not(style):not([hidden] *):not([hidden])')]"
