@@ -18,6 +18,7 @@ import {
   fixed,
   h,
   headLine,
+  more,
   reader,
   resetButton,
   show,
@@ -79,7 +80,8 @@ function render({ model, el }) {
   el.append(
     columns({
       result: [headLine("Key entries by drinks"), table, list],
-      controls: [told.el, asked.el, ...(start.keep < 1 ? [keep.el] : []), tools],
+      controls: [told.el, ...(start.keep < 1 ? [keep.el] : []), tools],
+      more: [more(model, ["asked"], [asked.el])],
     }),
   );
 
