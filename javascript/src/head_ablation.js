@@ -94,7 +94,7 @@ function render({ model, el }) {
   // Two lengths: heads that stand in for each other are missed together, and not one at a time.
   const [together, apart] = ["together", "apart"].map(gauge);
   const bars = [together, apart].map((one, i) => {
-    const label = h("span", {}, ["off together", "one at a time, summed"][i]);
+    const label = h("span", {}, ["off together", "one at a time, added up"][i]);
     return h("div", { role: "listitem" }, label, one.track, one.data);
   });
   const levels = ["now", "all", "none"].map((name) => h("data", { "data-name": name }));
@@ -108,12 +108,7 @@ function render({ model, el }) {
       onchange: (on) => update(model, { on: model.get("on").map((x, j) => (j === i ? on : x)) }),
     });
     // A tap on a small map asks for the large one.
-    const maps = VIEWS.map((view) =>
-      thumb(() => {
-        update(model, { head: i, view });
-        fold.open = true;
-      }),
-    );
+    const maps = VIEWS.map((view) => thumb(() => update(model, { head: i, view })));
     const worths = WORTH.map((name) => gauge(`${name}-${i}`));
     const cells = worths.map((one) => h("td", {}, one.data, one.track));
     const row = h(
@@ -123,8 +118,10 @@ function render({ model, el }) {
       h("td", {}, maps[1].el),
       ...cells,
     );
-    const card = h("div", {}, box.el, maps[0].el);
-    return { box, maps, worths, cells, card, el: row };
+    // Which way a tick is meant is said beside it; a checkbox tells it by itself.
+    const state = h("span", { "aria-hidden": "true" });
+    const card = h("div", {}, box.el, state);
+    return { box, state, maps, worths, cells, card, el: row };
   });
   const top = (text, values = {}) => h("th", { scope: "col", ...values }, text);
   const group = h("th", { colspan: 3, scope: "colgroup" }, "what it saves");
@@ -209,21 +206,26 @@ function render({ model, el }) {
         ],
         more: [table, note, orders],
       }),
-      columns({ result: [title, map.el], controls: [head.el, view.el, scale] }),
+      columns({
+        result: [title, map.el],
+        controls: [
+          headLine("Where each head looks"),
+          part("d2lx-looks", ...rows.map((row) => row.maps[0].el)),
+          noteLine("Rows ask, columns are looked at; more ink, more weight."),
+          ...[head.el, view.el, scale],
+        ],
+      }),
     ],
   );
   el.append(
     columns({
       result: [
-        headLine("Where each head looks"),
-        part("d2lx-cards", ...rows.map((row) => row.card)),
-        noteLine("Rows ask, columns are looked at; more ink, more weight."),
-      ],
-      controls: [
         headLine(clip(measure, 80)),
-        noteLine("What is lost with the heads that are off:"),
         h("div", { class: "d2lx-losses", role: "list" }, ...bars),
         told,
+      ],
+      controls: [
+        part("d2lx-cards", ...rows.map((row) => row.card)),
         toolRow(resetButton(model, MOVED, predict.stop)),
       ],
     }),
@@ -267,20 +269,24 @@ function render({ model, el }) {
     const current = found[place(on)];
     show(levels[0], current, digits());
     const { off, together: all, each } = lost(found, on);
-    const most = Math.max(...found) - found.at(-1) || 1;
+    // The longer of the two is full, so that the other is seen as a share of it.
+    const added = sum(each);
+    const most = Math.max(all, added) || 1;
     together.set(all, all / most, digits());
-    apart.set(sum(each), sum(each) / most, digits());
+    apart.set(added, added / most, digits());
     // What a head is worth alone and on average differs from the rest only where heads go together.
     group.colSpan = off.length > 1 ? 3 : 1;
     for (const cells of [tops, ...rows.map((row) => row.cells)])
       for (const cell of cells.slice(1)) cell.hidden = off.length < 2;
     orders.hidden = off.length < 2;
-    const alone = ` One at a time: ${list(each.map(signed))}, in sum ${signed(sum(each))}.`;
+    const times = added > 0 && all > 0 ? ` Together ${fixed(all / added, 1)} times as much.` : "";
+    const alone = ` One at a time: ${list(each.map(signed))}, added up ${signed(added)}.${times}`;
     told.textContent = off.length
       ? `Without ${named(off)}: ${signed(all)}.${off.length > 1 ? alone : ""}`
       : "All heads are on. Switch some off.";
     rows.forEach((row, i) => {
       row.box.set(on[i]);
+      row.state.textContent = on[i] ? "on" : "off";
       for (const one of [row.el, row.card]) attr(one, { class: on[i] ? null : "d2lx-off" });
     });
   });

@@ -41,5 +41,5 @@ test("a contribution is a weight times a length", () => {
 });
 
 test("digits tell losses apart", () => {
-  assert.deepEqual([250, 25, 2.5, 0.25, 0.025, 0.002].map(digitsFor), [1, 2, 3, 3, 4, 5]);
+  assert.deepEqual([250, 25, 2.5, 0.25, 0.025, 0.002].map(digitsFor), [1, 1, 3, 3, 4, 5]);
 });

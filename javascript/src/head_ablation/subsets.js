@@ -51,4 +51,4 @@ export const contributions = (weights, lengths) =>
 
 /** Digits that tell such losses apart. @param {number} largest */
 export const digitsFor = (largest) =>
-  largest >= 100 ? 1 : largest >= 10 ? 2 : largest >= 0.1 ? 3 : largest >= 0.01 ? 4 : 5;
+  largest >= 10 ? 1 : largest >= 0.1 ? 3 : largest >= 0.01 ? 4 : 5;

@@ -96,11 +96,13 @@ def test_a_link_opens_what_it_is_about_and_nothing_else(visit, name):
 
 def test_a_tap_on_a_small_map_asks_for_the_large_one(visit):
     page = visit(EXAMPLES["HeadAblation"]().to_html(), folded=True)
-    assert not page.get_by_role("application").is_visible()
-    page.get_by_role("img", name="weights of head 1").click()
+    small = page.get_by_role("img", name="weights of head 2")
+    assert not small.is_visible()
+    page.get_by_text("More", exact=True).click()
+    small.click()
     frame(page)
     assert page.get_by_role("application").is_visible()
-    assert page.get_by_text("Head 1: weights").is_visible()
+    assert page.get_by_text("Head 2: weights").is_visible()
 
 
 def test_the_plane_of_scores_stands_alone(visit):
