@@ -252,7 +252,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
 }
 
 # Those that show their numbers at once.
-NO_GUESS = {"Forge", "MatrixMemory", "Sign", "Swap", "TransformerTour"}
+NO_GUESS = {"Forge", "MatrixMemory", "RunningSoftmax", "Sign", "Swap", "TransformerTour"}
 
 # What the book's theme gives to a page, light and dark.
 THEMES = {

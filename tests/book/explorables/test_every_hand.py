@@ -220,7 +220,7 @@ def test_targets_are_large_enough_for_a_finger(visit):
 # What a control moves first.
 RESULTS = (
     ".d2lx-result, .d2lx-shares, .d2lx-mix .d2lx-track, .d2lx-forge > div > div > .d2lx-stage, "
-    ".d2lx-turning, .d2lx-placed"
+    ".d2lx-turning, .d2lx-placed, .d2lx-keys"
 )
 
 

@@ -80,7 +80,7 @@ def test_the_questions_come_first_and_lead_to_their_walks(profile, lab):
 
 def test_a_link_of_a_page_opens_the_other_notebook(open_notebook):
     page = open_notebook(LINKED[0])
-    page.get_by_role("link", name="the walk’s ten lines").click(timeout=90_000)
+    page.get_by_role("link", name="one division").click(timeout=90_000)
     page.wait_for_function(
         "(name) => jupyterapp.shell.currentWidget.context?.path.endsWith(name)",
         arg=LINKED[1],
