@@ -4,7 +4,6 @@ import {
   begin,
   bind,
   button,
-  choice,
   clamp,
   clip,
   fixed,
@@ -52,26 +51,18 @@ function render({ model, el }) {
       return;
     update(model, { word, picture: ((picture - 1 + count) % count) + 1 });
   }
-  const goWord = (by) =>
-    update(model, { word: clamp(model.get("word") + by, 0, target.length - 1) });
 
-  const word = choice({
-    label: "Word to write",
-    options: target.map((one, i) => `${i + 1}. ${one}`),
-    onchange: (i) => update(model, { word: i }),
-  });
-  const line = target.map((one, i) =>
-    h("span", { onclick: () => update(model, { word: i }), dir: "auto" }, clip(one, 16)),
-  );
-  const sentence = h("p", { class: "d2lx-words" }, ...line.flatMap((one) => [one, " "]));
   // Not disabled while they would tell the answer: the focus stays where the reader left it.
   const names = PICTURES.map((name, k) =>
     button(name, () => k < most() && update(model, { picture: k + 1 })),
   );
-  const chips = target.map((one, i) => button(clip(one, 16), () => update(model, { word: i })));
-  for (const one of chips) attr(one, { dir: "auto" });
-  const chosen = { class: "d2lx-chips", role: "group", "aria-label": "Words that are written" };
-  const shut = h("div", chosen, ...chips);
+  const words = target.map((one, i) => button(clip(one, 16), () => update(model, { word: i })));
+  const chosen = {
+    class: "d2lx-tools d2lx-words d2lx-chips",
+    role: "group",
+    "aria-label": "Words that are written",
+  };
+  const sentence = h("div", chosen, ...words);
   // What is focused must be there at once, and not only when the figure is drawn.
   const first = button("Step by step", () => {
     update(model, { film: true, picture: 1 });
@@ -119,14 +110,14 @@ function render({ model, el }) {
   });
   const tools = toolRow(back, next, ask.toggle, ask.leave, reset);
   function curtain(/** @type {boolean} */ up) {
-    for (const one of [sentence, word.el, film, tools, numbers]) one.hidden = !up;
-    shut.hidden = fold.hidden = up;
+    for (const one of [film, tools, numbers]) one.hidden = !up;
+    fold.hidden = up;
     attr(columns, { class: up ? "d2lx-columns" : null });
   }
   const columns = h(
     "div",
     {},
-    h("div", {}, sentence, word.el, film, shut, tools, ask.form, ask.verdict, stage),
+    h("div", {}, sentence, film, tools, ask.form, ask.verdict, stage),
     h("div", {}, said, numbers),
     fold,
   );
@@ -134,11 +125,12 @@ function render({ model, el }) {
   el.addEventListener("keydown", (event) => {
     const at = /** @type {Element} */ (event.target);
     const key = event.key.replace("Arrow", "");
-    if (at.matches("input, select") || modified(event)) return;
+    if (at.matches("input") || modified(event)) return;
     if (open() && (key === "Left" || key === "Right")) go(key === "Left" ? -1 : 1);
-    else if (at === stage && ["Left", "Up", "Right", "Down"].includes(key))
-      goWord(key === "Up" || key === "Left" ? -1 : 1);
-    else return;
+    else if (at === stage && ["Left", "Up", "Right", "Down"].includes(key)) {
+      const word = model.get("word") + (key === "Up" || key === "Left" ? -1 : 1);
+      update(model, { word: clamp(word, 0, target.length - 1) });
+    } else return;
     event.preventDefault();
     event.stopPropagation();
   });
@@ -154,14 +146,12 @@ function render({ model, el }) {
     ask.question.replaceChildren(
       `Which source word will it look at most before it writes ${quote(now.next)}?`,
     );
-    word.set(board.word);
-    line.forEach((one, i) => {
+    words.forEach((one, i) => {
       attr(one, {
+        dir: "auto",
+        "aria-pressed": String(i === board.word),
         class: ["d2lx-written", "d2lx-now", "d2lx-later"][Math.sign(i - board.word) + 1],
       });
-    });
-    chips.forEach((one, i) => {
-      attr(one, { "aria-pressed": String(i === board.word) });
     });
     names.forEach((one, k) => {
       attr(one, {

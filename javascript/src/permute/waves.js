@@ -84,8 +84,8 @@ export function wavesView(model, redraw) {
   const [position, offset] = ["Position i", "Offset δ"].map((label, k) =>
     slider({
       ...{ label, min: 0, max: FAR, step: 1, value: 0 },
-      text: (x) => String(Math.round(x)),
-      oninput: (x) => update(model, { [MOVED[k]]: Math.round(x) }),
+      text: String,
+      oninput: (x) => update(model, { [MOVED[k]]: x }),
     }),
   );
 
@@ -147,7 +147,7 @@ export function wavesView(model, redraw) {
     more: [
       formula,
       noteLine(
-        "Map: full ink 1, none −1. Hands: long at i, short at i+δ; below: after how many places they are back. Curve: from i, and dashed on it from 0.",
+        "Map: full ink 1, none −1. Hands: long at i, short at i+δ; below: places in a turn. Curve: from i, dashed from 0.",
       ),
     ],
   });

@@ -142,7 +142,7 @@ export function map(source, onresize) {
     built = signature;
     for (const [element, first, lit] of parts) {
       // Dashed before it comes, and plain after it was lit.
-      const when = picture < first ? "d2lx-ahead" : picture === lit ? "d2lx-lit" : "d2lx-done";
+      const when = picture < first ? "d2lx-ahead" : picture === lit ? "d2lx-lit" : "";
       element.setAttribute("class", when);
     }
     const room = width / source.length > 32;

@@ -72,6 +72,9 @@ export function sumInWords(weights, entries) {
   return `${shown.join(" + ")} = ${fixed(dot(weights, entries), 3)}`;
 }
 
+/** Where it looks: most, and where else much. @param {number[]} weights */
+const looked = (weights) => ranked(weights).filter((t, place) => !place || weights[t] >= 0.1);
+
 const signed = (/** @type {number} */ x) => (x < 0 ? `(${fixed(x, 4)})` : fixed(x, 4));
 
 /**
@@ -80,9 +83,7 @@ const signed = (/** @type {number} */ x) => (x < 0 ? `(${fixed(x, 4)})` : fixed(
  */
 export function glance(board) {
   const { weights, next } = compute(board);
-  const looks = ranked(weights)
-    .filter((t, place) => !place || weights[t] >= 0.1)
-    .map((t) => `${quote(board.source[t])} ${fixed(weights[t])}`);
+  const looks = looked(weights).map((t) => `${quote(board.source[t])} ${fixed(weights[t])}`);
   return `Before it writes ${quote(next)}, it looks at ${looks.join(", ")}.`;
 }
 
@@ -101,8 +102,7 @@ export function tell(board, picture) {
   const at = (/** @type {number} */ t) => quote(board.source[t]);
   const best = ranked(now.chances)[0];
   const moved = ranked(now.change.map(Math.abs))[0];
-  const looks = ranked(weights)
-    .filter((t, place) => !place || weights[t] >= 0.1)
+  const looks = looked(weights)
     .slice(0, 3)
     .map((t, place) => `${at(t)} ${place ? "" : "gets "}${fixed(weights[t], 3)}`)
     .join(", ");

@@ -20,10 +20,10 @@ const vector = (/** @type {string} */ name, /** @type {number[]} */ entries) =>
 const bar = (/** @type {number} */ from, /** @type {number} */ to) => {
   const [left, right] = [Math.min(from, to), Math.max(from, to)].map((x) => 100 * clamp(x, 0, 1));
   const fill = h("span", {
-    class: "d2lx-fill d2lx-part",
-    style: `left:${left}%;width:${right - left}%`,
+    class: "d2lx-fill",
+    style: `margin-left:${left}%;width:${right - left}%`,
   });
-  return h("td", { class: "d2lx-long" }, h("span", { class: "d2lx-track d2lx-whole" }, fill));
+  return h("td", { class: "d2lx-long" }, h("span", { class: "d2lx-track" }, fill));
 };
 
 const name = (/** @type {string} */ text, marked = false) =>
@@ -153,7 +153,7 @@ export function table(board, now, picture) {
     headLine(title),
     h(
       "table",
-      { class: head.includes(numbers[0]) ? "d2lx-board d2lx-vectors" : "d2lx-board" },
+      { class: `d2lx-board${head.includes(numbers[0]) ? " d2lx-vectors" : ""}` },
       h("thead", {}, row(...head.map((text) => h("th", { scope: "col" }, text)))),
       h("tbody", {}, ...rows),
     ),

@@ -191,7 +191,7 @@ def test_sentences_name_the_words_and_numbers_of_the_step(visit):
     assert "“vache” is the likeliest, 0.750, and is written. Then s₂ asks, for “<eos>”" in write
     # The film went on, to the next word.
     assert said(page).startswith("The encoder")
-    assert page.get_by_label("Word to write").input_value() == "3. <eos>"
+    assert text(page, ".d2lx-words [aria-pressed='true']") == "<eos>"
 
 
 @pytest.mark.browser
@@ -206,7 +206,7 @@ def test_the_first_word_and_a_word_that_is_not_the_likeliest(visit):
     assert "“le” is the likeliest, 0.600; “la”, which stands in this sentence, has 0.400" in said(
         page
     )
-    page.get_by_label("Word to write").select_option(index=1)
+    page.locator(".d2lx-words button").nth(1).click()
     frame(page)
     assert "“x”, which stands in this sentence, has next to nothing" in said(page)
 
@@ -270,7 +270,7 @@ def test_the_drawing_lights_its_part_and_weighs_its_lines(visit):
         assert page.locator("[data-state]").first.is_visible() == (picture >= 4)
         page.get_by_role("button", name="Next").click()
         frame(page)
-    page.get_by_label("Word to write").select_option(index=1)
+    page.locator(".d2lx-words button").nth(1).click()
     page.get_by_role("button", name="write", exact=True).press("Enter")
     frame(page)
     numbers = page.locator("[data-number]")
@@ -300,10 +300,10 @@ def test_words_and_pictures_are_chosen_by_mouse_and_by_touch(visit, chromium):
     phone.get_by_role("button", name="Next").tap()
     frame(phone)
     assert "The state that wrote “la”" in said(phone)
-    targets = phone.locator(".d2lx-words span, .d2lx button:visible, .d2lx select")
+    targets = phone.locator(".d2lx button:visible")
     for box in [one.bounding_box() for one in targets.all()]:
         assert box["height"] >= 24
-        assert box["width"] >= 15
+        assert box["width"] >= 24
     phone.close()
 
 
@@ -423,7 +423,7 @@ def test_live_host_sends_what_python_accepts_and_follows_it(visit):
     figure, page = story(), visit()
     live(page, figure)
     page.get_by_role("button", name="Next").click()
-    page.get_by_label("Word to write").select_option(index=2)
+    page.locator(".d2lx-words button").nth(2).click()
     frame(page)
     for name, value in page.evaluate("sent").items():
         setattr(figure, name, value)
@@ -446,8 +446,7 @@ def test_without_the_film_a_word_is_chosen_and_has_one_drawing(visit):
     )
     torch.testing.assert_close(torch.tensor(flows), 10 * weights, rtol=0, atol=0.01)
     assert not any(page.locator("[data-number]").all_text_contents())
-    for place in (".d2lx-board", ".d2lx-words", "select"):
-        expect(page.locator(place)).to_be_hidden()
+    expect(page.locator(".d2lx-board")).to_be_hidden()
 
     def buttons():
         shown = page.locator("div:has(> .d2lx-fold) button").evaluate_all(
@@ -457,7 +456,7 @@ def test_without_the_film_a_word_is_chosen_and_has_one_drawing(visit):
         return shown
 
     assert buttons() == ["la", "vache", "<eos>", "Step by step"]  # which is folded on a page
-    chosen = page.locator(".d2lx-chips [aria-pressed='true']")
+    chosen = page.locator(".d2lx-words [aria-pressed='true']")
     assert chosen.inner_text() == "vache"
     page.get_by_role("button", name="la").click()
     frame(page)
@@ -473,7 +472,8 @@ def test_without_the_film_a_word_is_chosen_and_has_one_drawing(visit):
     frame(page)
     assert page.evaluate("document.activeElement.textContent") == "read"
     assert said(page).startswith("The encoder has read")
-    assert buttons() == [*PICTURES, "Back", "Next", "Predict first", "Reset"]
+    tools = ["Back", "Next", "Predict first", "Reset"]
+    assert buttons() == ["la", "vache", "<eos>", *PICTURES, *tools]
     page.get_by_role("button", name="Reset").press("Enter")
     frame(page)
     assert page.evaluate("document.activeElement.textContent") == "Step by step"
