@@ -43,3 +43,33 @@ def test_the_table_has_a_row_for_each_option(tmp_path, monkeypatch):
     for ours, kernel, ratio, price, whole in ([float(x) for x in row] for row in found.values()):
         assert min(ours, kernel, ratio, price, whole) > 0
         assert ratio * price == pytest.approx(whole, rel=0.05)
+
+
+def test_the_kernel_is_timed_beside_itself_in_pairs_and_with_the_explicit_form(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(attention, "SIZES", [(1, 4), (1, 6)])
+    monkeypatch.setattr(attention, "REPEATS", 3)
+    asked, dice = [], iter([0.9, 1.0, 1.1] * 4)
+
+    def times(functions, seconds, least):
+        asked.append(tuple(functions))
+        outputs = [function() for function in functions.values()]
+        for output in outputs:  # one call, whatever its name
+            torch.testing.assert_close(output, outputs[0], rtol=0, atol=1e-5)
+        again = 1.25 if "explicit" in functions else ratio()
+        return {"once": 2.0, "explicit": 7.0, "again": 2.0 * again}
+
+    def ratio():  # the same at all places of a repeat
+        ratio.turn += 1
+        if ratio.turn % attention.PLACES == 1:
+            ratio.now = next(dice)
+        return ratio.now
+
+    ratio.turn = 0
+    monkeypatch.setattr(attention, "median_times", times)
+    page = tmp_path / "control.md"
+    page.write_text("\n".join(attention.control_table(0.0)) + "\n", "utf-8")
+    (found,) = read_tables(page)
+    assert found == {f"1 × 8 × {n} × {n}": ["0.90 to 1.10", "1.25 to 1.25"] for n in (4, 6)}
+    assert set(asked) == {("once", "again"), ("once", "explicit", "again")}
