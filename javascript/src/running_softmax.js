@@ -102,7 +102,7 @@ function render({ model, el }) {
       }),
   });
   const running = check({
-    label: "Take off the largest so far",
+    label: "Subtract the largest so far",
     onchange: (on) => update(model, { running: on }),
   });
   const shift = slider({

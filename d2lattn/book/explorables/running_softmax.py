@@ -11,7 +11,7 @@ MOST, HIGH, FAR = 8, 5, 16
 class RunningSoftmax(Explorable):
     """One query goes over its keys once, in tiles, and keeps three numbers of all that it has read.
 
-    These are the largest score so far, the sum of the powers of 2 with it taken off, and
+    These are the largest score so far, the sum of the powers of 2 with it subtracted, and
     the values weighed by them. The last by the second is what the softmax gives.
 
     Each trait can be read, set and observed.
@@ -21,7 +21,7 @@ class RunningSoftmax(Explorable):
         values: one a key.
         tile: how many keys are read at a time: 1, 2 or 4.
         step: how many tiles are read; if there are fewer, all.
-        running: whether the largest score so far is taken off; if not, the sums are those of
+        running: whether the largest score so far is subtracted; if not, the sums are those of
             16-bit numbers, of which the largest is 65,504.
         shift: what is added to every score, 0 to 16.
 
@@ -57,7 +57,7 @@ class RunningSoftmax(Explorable):
         return paragraph(
             f"Interactive figure: a softmax that reads its keys once, {self.tile} at a time, and "
             "keeps three numbers: the largest score so far, the sum of the powers of 2 "
-            "with it taken off, and the values weighed by them."
+            "with it subtracted, and the values weighed by them."
         ) + table(
             ["key", "score", "value"],
             [

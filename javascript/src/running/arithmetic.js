@@ -78,10 +78,10 @@ export function told(before, now, running) {
   if (!now.last) return "Nothing is read yet, and nothing kept.";
   if (!running)
     return Number.isFinite(now.sum) && Number.isFinite(now.weighed)
-      ? "Nothing is taken off: 2 to each score is added as it is."
+      ? "Nothing is subtracted: 2 to each score is added as it is."
       : `Too large: a number of 16 bits holds at most ${written(MOST)}.`;
   const [old, fresh] = [written(before.largest), written(now.largest)];
-  if (!before.last) return `The largest score so far, ${fresh}, is taken off.`;
+  if (!before.last) return `The largest score so far, ${fresh}, is subtracted.`;
   if (now.shrink === 1) return `The largest stays ${old}: both sums stay as they are.`;
   const less = now.shrink === 0.5 ? "halved" : `multiplied by ${power(Math.log2(now.shrink))}`;
   return `The largest went from ${old} to ${fresh}: both sums are ${less}.`;

@@ -175,7 +175,7 @@ def test_large_scores_change_nothing_until_the_largest_is_left_on(visit):
     frame(page)
     assert kept(page) == [15, 2, 5.25]
     assert read(page, "answer") == "2.625"
-    page.get_by_label("Take off the largest so far").uncheck()
+    page.get_by_label("Subtract the largest so far").uncheck()
     frame(page)
     assert not page.locator("[data-name='largest']").is_visible()
     assert [read(page, name) for name in ("sum", "values")] == ["∞", "∞"]
