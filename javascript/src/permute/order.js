@@ -20,11 +20,11 @@ import { tokenRow } from "./tokens.js";
 
 const MOVED = ["order", "positions", "word"];
 
-// Words that come twice are told apart by where they stood at first.
-const named = (/** @type {string[]} */ words) =>
+// Words that come twice are told apart by where they stood at first; a clock counts from 0.
+const named = (/** @type {string[]} */ words, /** @type {number} */ first) =>
   words.map((word, t) => {
     const twice = words.indexOf(word) !== words.lastIndexOf(word);
-    return clip(word, 16) + (twice ? "₁₂₃₄₅₆₇₈"[t] : "");
+    return clip(word, 16) + (twice ? "₀₁₂₃₄₅₆₇₈"[first + t] : "");
   });
 
 /** @param {import("../kit/life.js").Model} model @param {() => void} redraw */
@@ -35,7 +35,7 @@ export function orderView(model, redraw) {
     )
   );
   const start = read();
-  const names = named(start.tokens);
+  const names = named(start.tokens, start.clock ? 0 : 1);
   const [n, asked] = [names.length, start.word];
   const orderNow = () => permutation(model.get("order"));
   function move(/** @type {number} */ t, /** @type {number} */ place) {
@@ -121,7 +121,7 @@ export function orderView(model, redraw) {
       told = `${how}: this is the first order. Move a word.`;
     verdict.textContent = told;
 
-    announce(el, `${names[t]} at place ${places[t] + 1}. ${told}`);
+    announce(el, `${names[t]} at place ${places[t] + (state.clock ? 0 : 1)}. ${told}`);
   }
   return { el, further, draw };
 }
