@@ -28,6 +28,7 @@ import {
   whole,
 } from "./kit/index.js";
 import { SPEEDS, scored, WAYS } from "./turning/arithmetic.js";
+import { MOST, together } from "./turning/together.js";
 
 const [FAR, REACH, ASKS] = [24, 6, 3];
 const NAMES = ["way", "place", "distance", "ahead"];
@@ -78,7 +79,9 @@ function clock(j) {
 }
 
 function render({ model, el }) {
-  begin(el, "Turning clock");
+  const both = model.get("together");
+  begin(el, both ? "Move both words" : "Turning clock");
+  if (both) return together(model, el);
   const read = reader(model, NAMES);
   const start = read();
   const inWhole = (/** @type {number} */ x) => String(Math.round(x)).replace("-", "−");
@@ -212,7 +215,9 @@ function render({ model, el }) {
 
 export default {
   render,
+  rebuild: ["together"],
   share: {
+    moved: whole(0, MOST),
     way: oneOf(WAYS),
     place: whole(0, FAR),
     distance: whole(-REACH, REACH),

@@ -50,3 +50,11 @@ test("a query that asks one place on fits best there", () => {
     assert.equal(found.find(([score]) => score > 4 - 1e-9)?.[1], ahead);
   }
 });
+
+test("chapter 8's pencil: both moved on, added and turned", () => {
+  const all = (/** @type {string} */ way) =>
+    [0, 1, 2, 3, 4, 5, 6].map((moved) => turning.neighbours(way, moved).product);
+  near(all("added"), [7.5, 4.5, 1.5, 1.5, 4.5, 7.5, 7.5]);
+  near(all("turned"), [2, 2, 2, 2, 2, 2, 2]);
+  near(turning.neighbours("added", 3).key, [1.5, -root3 / 2]);
+});

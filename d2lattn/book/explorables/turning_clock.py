@@ -1,9 +1,11 @@
 """Turning clock (chapter 8): a query's hands and a key's, turned by their places, and the score."""
 
-from d2lattn.book.explorables.base import Explorable, paragraph, table
-from d2lattn.book.explorables.traits import OneOf, Whole
+import math
 
-FAR, REACH, ASKS = 24, 6, 3
+from d2lattn.book.explorables.base import Explorable, paragraph, table
+from d2lattn.book.explorables.traits import Flag, OneOf, Whole
+
+FAR, REACH, ASKS, MOST = 24, 6, 3, 12
 
 
 class TurningClock(Explorable):
@@ -21,6 +23,8 @@ class TurningClock(Explorable):
         distance: of the key from there, −6 to 6.
         ahead: the distance at which the two fit best, −3 to 3: the key's hands are turned so many
             places back first.
+        together: the first pair alone, added beside turned, and one slider that moves both words.
+        moved: by how many places they are moved then, 0 to 12, from query 0 and key 1.
 
     Raises ValueError for anything else.
 
@@ -36,8 +40,23 @@ class TurningClock(Explorable):
     distance = Whole(1, low=-REACH, high=REACH).tag(sync=True)
     ahead = Whole(0, low=-ASKS, high=ASKS).tag(sync=True)
 
+    together = Flag(False).tag(sync=True)
+    moved = Whole(0, low=0, high=MOST).tag(sync=True)
+
     def words(self) -> str:
         """HTML for where no script runs."""
+        if self.together:
+            rows = []
+            for moved in range(7):
+                a, b = (math.pi / 3 * (moved + place) for place in (0, 1))
+                q, k = (2 + math.cos(a), math.sin(a)), (2 + math.cos(b), math.sin(b))
+                rows.append(
+                    (moved, f"{q[0] * k[0] + q[1] * k[1]:.1f}", f"{4 * math.cos(b - a):.1f}")
+                )
+            return paragraph(
+                "Interactive figure: a query and a key one place on are moved together, and the "
+                "product of their hands is drawn, where places are added and where they turn."
+            ) + table(["both moved by", "added", "turned"], rows)
         return paragraph(
             "Interactive figure: the hands of a query and of a key on two clocks, turned by their "
             "places, and the score of the two at every distance."

@@ -44,3 +44,13 @@ export function scored({ way, place, distance, ahead }) {
   const products = query.map((hand, j) => product(hand, key[j]));
   return { query, key, products, score: (products[0] + products[1]) / 2 };
 }
+
+/**
+ * A query that says (2, 0), and a key one place on that says the same, in the first pair alone:
+ * both moved on by so many places.
+ * @param {string} way @param {number} moved
+ */
+export function neighbours(way, moved) {
+  const [query, key] = [0, 1].map((place) => at(CONTENT.slice(0, 1), place + moved, way)[0]);
+  return { query, key, product: product(query, key) };
+}

@@ -247,12 +247,16 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "TransformerXray": xray,
     "MatrixMemory": MatrixMemory,
     "TurningClock": TurningClock,
+    "MovedTogether": lambda: TurningClock(together=True),
     "WritersMemory": writers_memory,
     "RunningSoftmax": RunningSoftmax,
 }
 
 # Those that show their numbers at once.
-NO_GUESS = {"Forge", "MatrixMemory", "RunningSoftmax", "Sign", "Swap", "TransformerTour"}
+NO_GUESS = {
+    *("Forge", "MatrixMemory", "MovedTogether", "RunningSoftmax", "Sign", "Swap"),
+    "TransformerTour",
+}
 
 # What the book's theme gives to a page, light and dark.
 THEMES = {
