@@ -70,6 +70,10 @@ function render({ model, el }) {
     strip.append(el);
     return { el, name, number, long: Math.max(4, clip(item, 24).length) };
   });
+  // A name of some length has no room in a small share, unless it stands upright.
+  const longest = Math.max(...shares.map((share) => share.long));
+  const tall = longest > 5;
+  if (tall) strip.style.height = `${3 + 0.45 * Math.min(longest, 10)}rem`;
   let long = 320;
   onWidth(strip, (now) => {
     long = now / larger();
@@ -175,21 +179,28 @@ function render({ model, el }) {
     ]),
   );
   // Where a page asks for one thing, what it does not need is folded as well.
-  const brief = model.get("brief");
+  const [brief, alone] = [model.get("brief"), model.get("alone")];
   const rest = [
     noteLine(
       "Dots: the values, larger the more weight they have. Upright line: the pooled value. Drag a dot, or use the arrow keys, to change its value.",
     ),
     toolRow(resetButton(model, moved, predict.stop)),
   ];
-  const fold = more(model, brief ? ["salience", "strength"] : ["salience"], [
-    ...(brief ? [strength.el, ...rest] : []),
-    ...[key, mix, edit, settings, predict.el, formula, below, results, spreadNote],
-  ]);
-  if (brief) fold.classList.add("d2lx-brief");
+  const folded = brief ? ["strength"] : alone ? ["values"] : [];
+  const fold = more(
+    model,
+    ["salience", ...folded],
+    [
+      ...(brief ? [strength.el, ...rest] : alone ? [numbers, line.el, ...rest] : []),
+      ...[key, mix, edit, settings, predict.el, formula, below, results, spreadNote],
+    ],
+  );
+  if (brief || alone) fold.classList.add("d2lx-brief");
   el.append(
     ...[ask.el, headLine("Weights α: the share of each thing"), strip],
-    ...(brief ? [numbers, line.el] : [strength.el, numbers, line.el, ...rest]),
+    ...(brief ? [] : [strength.el]),
+    ...(alone ? [] : [numbers, line.el]),
+    ...(brief || alone ? [] : rest),
     fold,
   );
 
@@ -214,8 +225,10 @@ function render({ model, el }) {
       share.style.width = `${100 * weights[i]}%`;
       // What has no room in its share is told under More.
       const room = weights[i] * long - 8;
-      name.hidden = room < 7.5 * letters;
-      number.textContent = room < 30 ? "" : fixed(weights[i]);
+      const upright = tall && room > 10 && room < Math.max(30, 7.5 * letters) && letters <= 10;
+      share.classList.toggle("d2lx-upright", upright);
+      name.hidden = !upright && room < 7.5 * letters;
+      number.textContent = !upright && room < 30 ? "" : fixed(weights[i]);
       show(row.data, weights[i], 3);
     });
     pooled.set(mean);
@@ -260,7 +273,7 @@ function render({ model, el }) {
 
 export default {
   render,
-  rebuild: ["items", "asks", "matches", "brief"],
+  rebuild: ["items", "asks", "matches", "brief", "alone"],
   share: {
     strength: within(0, LOUDEST),
     salience: within(0, BRIGHTEST),

@@ -108,8 +108,8 @@ def test_an_answer_waits_for_the_next_key():
     slides = list(make_slides.slides_of(WALKS[0], 3, 2, alone=True))
     (asked,) = [one for one in slides if "the query by 0" in one]
     before, _, after = asked.partition('<div class="answer fragment">')
-    assert "What comes out each time" in before
-    assert "the answer is the average" in after
+    assert "Where does the blend go" in before
+    assert "it is the average" in after
 
 
 def test_what_was_before_is_asked_where_a_walk_has_its_session_alone():

@@ -28,6 +28,7 @@ class CueMixer(Explorable):
         ask: the number of the question, 0 … m − 1.
         strength: from 0 to 8, how strongly the query speaks.
         brief: what the query asks for and the values alone; all else is folded.
+        alone: the shares and the query alone; the values and all else are folded.
 
     Raises ValueError for numbers that are not finite, empty lists and lengths that do not fit.
 
@@ -48,6 +49,7 @@ class CueMixer(Explorable):
     ask = Number(0, low=0).tag(sync=True)
     strength = Number(0, low=0, high=8).tag(sync=True)
     brief = Flag(False).tag(sync=True)
+    alone = Flag(False).tag(sync=True)
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""

@@ -146,3 +146,17 @@ def test_a_page_that_asks_for_one_thing_shows_one_choice(visit):
     # A link to what is folded opens it.
     page = visit(CueMixer(brief=True).to_html(), folded=True, hash="#d2lx.cue_mixer.strength=2")
     assert page.locator(".d2lx-fold").get_attribute("open") is not None
+
+
+@pytest.mark.parametrize("width", [900, 360])
+def test_a_page_that_asks_whose_share_shows_every_name_and_one_slider(visit, width):
+    items = ["book", "newspaper", "paper", "notebook", "coffee"]
+    mixer = CueMixer(items=items, salience=[0, 0, 0, 0, 2], alone=True)
+    page = visit(mixer.to_html(), folded=True, width=width)
+    assert controls(page) == ["The query asks for something", "How strongly the query speaks"]
+    assert not page.locator(".d2lx-plot:visible").count()
+    for share in page.locator(".d2lx-shares > div").all():
+        inside, around = share.locator("bdi").bounding_box(), share.bounding_box()
+        for at, size in (("x", "width"), ("y", "height")):
+            assert around[at] <= inside[at]
+            assert inside[at] + inside[size] <= around[at] + around[size] + 0.5
