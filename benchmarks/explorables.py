@@ -30,6 +30,7 @@ from d2lattn.book.explorables import (
     Explorable,
     Forge,
     HeadAblation,
+    LookAhead,
     MatrixMemory,
     NadarayaWatsonBench,
     PermuteAndEncode,
@@ -148,6 +149,16 @@ def twenty_four_tokens() -> WritersMemory:
     return WritersMemory(words, query_heads=128, kv_heads=128, window=12, written=24)
 
 
+def six_places() -> LookAhead:
+    """As many places, signs and programs as it takes, all of which move."""
+    signs = "abcdefghij>."
+    moved = [
+        [[0.0 if s == at else 1 + s + at / 10 + k / 100 for k in range(6)] for s in range(12)]
+        for at in range(6)
+    ]
+    return LookAhead(signs[:6], signs, dict.fromkeys(("first", "second", "third"), moved))
+
+
 def eight_keys() -> RunningSoftmax:
     """Give the softmax as many keys as it takes, half of them read."""
     return RunningSoftmax(scores=[1, 2, 3, 1, 0, 4, 5, 2], values=range(1, 9), step=2)
@@ -225,12 +236,13 @@ CASES: dict[str, Callable[[], Explorable]] = {
     "TurningClock": TurningClock,
     "WritersMemory, 24 tokens": twenty_four_tokens,
     "RunningSoftmax, 8 keys": eight_keys,
+    "LookAhead, 6 places": six_places,
     "Sign, 12 words": twelve_words,
 }
 
 # Where all that can be moved is folded away.
 UNFOLD = """() => {
-  const buttons = ':is(.d2lx-film, .d2lx-reads, .d2lx-states) button';
+  const buttons = ':is(.d2lx-film, .d2lx-reads, .d2lx-signs, .d2lx-states) button';
   const hands = `.d2lx input[type=range], .d2lx [role=slider], ${buttons}`;
   if ([...document.querySelectorAll(hands)].some((e) => e.checkVisibility())) return;
   document.querySelectorAll('details').forEach((one) => (one.open = true));
@@ -240,7 +252,7 @@ UNFOLD = """() => {
 # posts a message that arrives once the frame is painted.
 MOVE = """async (i) => {
   const seen = (name) => [...document.querySelectorAll(name)].filter((e) => e.checkVisibility());
-  const buttons = ':is(.d2lx-film, .d2lx-reads, .d2lx-states) button';
+  const buttons = ':is(.d2lx-film, .d2lx-reads, .d2lx-signs, .d2lx-states) button';
   const ranges = seen('.d2lx input[type=range]');
   const points = seen('.d2lx [role=slider]');
   const sliders = ranges.length ? ranges : points.length ? points : seen(buttons);

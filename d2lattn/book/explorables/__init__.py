@@ -11,6 +11,7 @@ from d2lattn.book.explorables.cue_mixer import CueMixer
 from d2lattn.book.explorables.first_place import FirstPlace
 from d2lattn.book.explorables.forge import Forge
 from d2lattn.book.explorables.head_ablation import HeadAblation
+from d2lattn.book.explorables.look_ahead import LookAhead
 from d2lattn.book.explorables.matrix_memory import MatrixMemory
 from d2lattn.book.explorables.nadaraya_watson_bench import NadarayaWatsonBench
 from d2lattn.book.explorables.permute_and_encode import PermuteAndEncode
@@ -31,6 +32,7 @@ __all__ = [
     "FirstPlace",
     "Forge",
     "HeadAblation",
+    "LookAhead",
     "MatrixMemory",
     "NadarayaWatsonBench",
     "PermuteAndEncode",

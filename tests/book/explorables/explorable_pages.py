@@ -13,6 +13,7 @@ from d2lattn.book.explorables import (
     FirstPlace,
     Forge,
     HeadAblation,
+    LookAhead,
     MatrixMemory,
     NadarayaWatsonBench,
     PermuteAndEncode,
@@ -219,6 +220,27 @@ def first_place(**state) -> FirstPlace:
     )
 
 
+def look_ahead(**state) -> LookAhead:
+    """Three places, four signs: with a mask later places move, without one all do, each its own."""
+    reads, signs = [">", "d", "a"], ["a", "d", ">", "."]
+    masked, free = (
+        [
+            [
+                [
+                    0
+                    if sign == signs.index(letter) or (mask and at < place)
+                    else 1 + place + sign / 10 + at / 100
+                    for at in range(3)
+                ]
+                for sign in range(4)
+            ]
+            for place, letter in enumerate(reads)
+        ]
+        for mask in (True, False)
+    )
+    return LookAhead(reads, signs, {"first program": masked, "second program": free}, **state)
+
+
 # Sizes as Brown et al. 2020, table 2.1, and Chowdhery et al. 2022, table 1, have them.
 MODELS = {
     "GPT-3": {"layers": 96, "query_heads": 96, "kv_heads": 96, "head_dim": 128},
@@ -243,6 +265,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
     "Swap": swap,
     "HeadAblation": bench,
     "PermuteAndEncode": PermuteAndEncode,
+    "LookAhead": look_ahead,
     "TransformerTour": tour,
     "TransformerXray": xray,
     "MatrixMemory": MatrixMemory,
@@ -254,7 +277,7 @@ EXAMPLES: dict[str, Callable[[], Explorable]] = {
 
 # Those that show their numbers at once.
 NO_GUESS = {
-    *("Forge", "MatrixMemory", "MovedTogether", "RunningSoftmax", "Sign", "Swap"),
+    *("Forge", "LookAhead", "MatrixMemory", "MovedTogether", "RunningSoftmax", "Sign", "Swap"),
     "TransformerTour",
 }
 
