@@ -2,8 +2,9 @@
 
 usage: python scripts/honest_time.py [--write] [NOTEBOOK ...]   (all of chapters/ if none is named)
 
-`--write` puts the minutes into the line of the first cell that says *About … minutes*, and tidies
-as `run_notebooks.py` does: what a change of words needs, and no kernel. `make words` does all.
+`--write` puts the minutes into the line of the first cell that says *About … minutes*, a walk's
+reading beside them, and tidies as `run_notebooks.py` does: what a change of words needs, and no
+kernel. `make words` does all.
 """
 
 import re
@@ -17,7 +18,7 @@ import nbformat
 from nbformat import NotebookNode
 from run_notebooks import CHAPTERS, NOTEBOOKS, tidy
 
-SAID = re.compile(r"(?<=\*About )(\d+|…)(?= minutes)")
+SAID = re.compile(r"(?<=\*About )(\d+|…) minutes(?:, \d+ of them reading)?(?=\.)")
 
 # Readers take a minute for 70 words, or for 6 lines of code or output, 45 seconds a figure, 3
 # minutes to play with an interactive one, a minute and a half to think before they open a
@@ -51,6 +52,11 @@ class Cost:
     exercise_minutes: int = 0
     visible_assertions: int = 0
     longest_listing: int = 0
+
+    @property
+    def reading(self) -> int:
+        """The words alone, rounded up."""
+        return ceil(Fraction(self.words, WORDS))
 
     @property
     def minutes(self) -> int:
@@ -92,7 +98,8 @@ def cost(notebook: NotebookNode) -> Cost:
     found = Cost()
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            found.words += len(re.findall(r"\w[\w’'.,-]*", text_of(cell.source)))
+            counted = text_of(SAID.sub("0 minutes", cell.source))  # the same whatever it says
+            found.words += len(re.findall(r"\w[\w’'.,-]*", counted))
             found.predictions += len(re.findall(r"\{dropdown\} Predict", cell.source))
             found.formulas += len(re.findall(r"\$\$.*?\$\$", cell.source, re.DOTALL))
             found.exercise_minutes += sum(map(int, EXERCISE.findall(cell.source)))
@@ -124,6 +131,12 @@ def cost(notebook: NotebookNode) -> Cost:
     return found
 
 
+def line(found: Cost, path: Path) -> str:
+    """What a header says after *About*."""
+    reading = f", {found.reading} of them reading" if path.stem == "walk" else ""
+    return f"{found.minutes} minutes{reading}"
+
+
 def said(notebook: NotebookNode) -> int | None:
     """The minutes that the header says."""
     found = SAID.search(notebook.cells[0].source)
@@ -144,7 +157,7 @@ def main(arguments: list[str]) -> None:
         )
         if "--write" in arguments:
             first = notebook.cells[0]
-            first.source, found = SAID.subn(str(spent.minutes), first.source, count=1)
+            first.source, found = SAID.subn(line(spent, path), first.source, count=1)
             if not found and path.parent != CHAPTERS:  # one page there has no opener
                 sys.exit(f"{path.name}: its first cell needs a line *About … minutes. …*")
             tidy(notebook)  # a cell is named after its text

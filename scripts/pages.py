@@ -327,10 +327,8 @@ class Dress(SphinxPostTransform):
 
     def what_it_takes(self, parts: list[nodes.Node]) -> facts:
         """Read *About 9 minutes. It belongs to …; you need …* into a row each."""
-        time, *rest = split(parts, " minutes. ")
-        rows = facts(
-            "", fact("", time[0].astext().removeprefix("About ") + " minutes", label="Time")
-        )
+        time, *rest = split(parts, ". ")
+        rows = facts("", fact("", time[0].astext().removeprefix("About "), label="Time"))
         for sentence in (piece for part in rest for piece in split(part, "; you need ")):
             label = "You need"
             if sentence[0].astext().startswith("It belongs to"):

@@ -100,7 +100,7 @@ def test_an_opener_says_number_question_time_and_needs(visit):
             strict=True,
         )
     )
-    assert re.fullmatch(r"\d+ minutes", rows["Time"])
+    assert re.fullmatch(r"\d+ minutes, \d+ of them reading", rows["Time"])
     assert rows["You need"].startswith("Chapters 1 and 2")
 
 

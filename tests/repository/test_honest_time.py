@@ -84,20 +84,26 @@ def test_the_minutes_of_an_exercise_hold_its_code():
     assert minutes(exercise, code("\n".join(["x = 1"] * 70))) == 9
 
 
-def test_writing_mends_the_header_and_nothing_else(tmp_path, capsys):
-    path = tmp_path / "walk.ipynb"
-    header = new_markdown_cell("# Title\n\n*About … minutes. You need nothing.*")
-    nbformat.write(new_notebook(cells=[header, new_markdown_cell("word " * 200)]), path)
+@pytest.mark.parametrize("before", ["… minutes", "9 minutes, 8 of them reading"])
+@pytest.mark.parametrize(
+    ("name", "after"), [("walk", "5 minutes, 4 of them reading"), ("workshop", "5 minutes")]
+)
+def test_writing_mends_the_header_and_nothing_else(before, name, after, tmp_path, capsys):
+    path = tmp_path / f"{name}.ipynb"
+    header = new_markdown_cell(f"# Title\n\n*About {before}. You need nothing.*")
+    predict = new_markdown_cell(":::{dropdown} Predict: what comes?\nIt.\n:::")
+    cells = [header, new_markdown_cell("word " * 210), predict]
+    nbformat.write(new_notebook(cells=cells), path)
     honest_time.main(["--write", str(path)])
     found = nbformat.read(path, as_version=4)
-    assert found.cells[0].source == "# Title\n\n*About 3 minutes. You need nothing.*"
-    assert honest_time.said(found) == honest_time.cost(found).minutes == 3
-    assert "3   20" in capsys.readouterr().out
+    assert found.cells[0].source == f"# Title\n\n*About {after}. You need nothing.*"
+    assert honest_time.said(found) == honest_time.cost(found).minutes == 5
+    assert "5   22" in capsys.readouterr().out
 
 
 def test_a_changed_word_renames_its_cell_and_nothing_else(tmp_path):
     path = tmp_path / "walk.ipynb"
-    header = new_markdown_cell("# Title\n\n*About 3 minutes. You need nothing.*")
+    header = new_markdown_cell("# Title\n\n*About 3 minutes, 3 of them reading. You need nothing.*")
     notebook = new_notebook(cells=[header, new_markdown_cell("word " * 200)])
     run_notebooks.tidy(notebook)
     nbformat.write(notebook, path)

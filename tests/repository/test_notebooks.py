@@ -143,7 +143,9 @@ def test_a_deeper_page_stays_with_its_question(path):
 @each("walk", "workshop", "deeper")
 def test_the_header_says_how_long_it_takes(path):
     notebook = read(path)
-    assert honest_time.said(notebook) == honest_time.cost(notebook).minutes
+    spent = honest_time.cost(notebook)
+    assert f"*About {honest_time.line(spent, path)}. " in notebook.cells[0].source
+    assert honest_time.said(notebook) == spent.minutes
 
 
 @each("walk", "workshop", "deeper")
