@@ -35,7 +35,8 @@ export function orderView(model, redraw) {
     )
   );
   const start = read();
-  const names = named(start.tokens, start.clock ? 0 : 1);
+  const lowest = start.clock ? 0 : 1;
+  const names = named(start.tokens, lowest);
   const [n, asked] = [names.length, start.word];
   const orderNow = () => permutation(model.get("order"));
   function move(/** @type {number} */ t, /** @type {number} */ place) {
@@ -121,7 +122,7 @@ export function orderView(model, redraw) {
       told = `${how}: this is the first order. Move a word.`;
     verdict.textContent = told;
 
-    announce(el, `${names[t]} at place ${places[t] + (state.clock ? 0 : 1)}. ${told}`);
+    announce(el, `${names[t]} at place ${places[t] + lowest}. ${told}`);
   }
   return { el, further, draw };
 }
