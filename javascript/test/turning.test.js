@@ -57,4 +57,8 @@ test("chapter 8's pencil: both moved on, added and turned", () => {
   near(all("added"), [7.5, 4.5, 1.5, 1.5, 4.5, 7.5, 7.5]);
   near(all("turned"), [2, 2, 2, 2, 2, 2, 2]);
   near(turning.neighbours("added", 3).key, [1.5, -root3 / 2]);
+  near(
+    [1, 2, 3].map((apart) => turning.neighbours("turned", 7, apart).product),
+    [2, -2, -4],
+  );
 });

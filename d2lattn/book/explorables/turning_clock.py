@@ -23,8 +23,9 @@ class TurningClock(Explorable):
         distance: of the key from there, −6 to 6.
         ahead: the distance at which the two fit best, −3 to 3: the key's hands are turned so many
             places back first.
-        together: the first pair alone, added beside turned, and one slider that moves both words.
-        moved: by how many places they are moved then, 0 to 12, from query 0 and key 1.
+        together: the first pair alone, added beside turned. One slider moves both words, another
+            the key alone, to a distance of 1 to 3.
+        moved: by how many places both are moved then, 0 to 12, with the query from place 0.
 
     Raises ValueError for anything else.
 

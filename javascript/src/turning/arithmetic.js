@@ -46,11 +46,11 @@ export function scored({ way, place, distance, ahead }) {
 }
 
 /**
- * A query that says (2, 0), and a key one place on that says the same, in the first pair alone:
- * both moved on by so many places.
- * @param {string} way @param {number} moved
+ * A query that says (2, 0), and a key one place on or more that says the same, in the first pair
+ * alone: both moved on by so many places.
+ * @param {string} way @param {number} moved @param {number} distance
  */
-export function neighbours(way, moved) {
-  const [query, key] = [0, 1].map((place) => at(CONTENT.slice(0, 1), place + moved, way)[0]);
+export function neighbours(way, moved, distance = 1) {
+  const [query, key] = [0, distance].map((place) => at(CONTENT.slice(0, 1), place + moved, way)[0]);
   return { query, key, product: product(query, key) };
 }

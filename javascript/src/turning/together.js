@@ -16,11 +16,14 @@ import {
   toolRow,
   update,
 } from "../kit/index.js";
-import { neighbours } from "./arithmetic.js";
+import { neighbours, SPEEDS, turn } from "./arithmetic.js";
 
 /** Two turns of the hands: what swings does so twice. */
 export const MOST = 12;
+const APART = 3; // places from the query to the key: half a turn
 const [UNIT, PACE] = [22, 1.8]; // pixels of a length of 1; places a second while it plays
+const places = (/** @type {number} */ x) =>
+  `${Math.round(x)} place${Math.round(x) === 1 ? "" : "s"}`;
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** @param {number[]} hand */
@@ -49,7 +52,7 @@ function half(way, onresize) {
   const letter = (/** @type {string} */ text) =>
     s("text", { class: "d2lx-tick", "text-anchor": "middle" }, text);
   const tips = [letter("q"), letter("k")];
-  const angle = letter(added ? "" : "60°");
+  const angle = letter("");
   const rim = s("circle", {
     ...{ cx: added ? 2 * UNIT : 0, r: added ? UNIT : 2 * UNIT, fill: "none" },
     ...{ stroke: "var(--d2lx-line)", "stroke-dasharray": "3 4" },
@@ -58,7 +61,7 @@ function half(way, onresize) {
   svg.append(before, rim, ...hands.toReversed(), ...own, angle, ...tips);
   const product = h("data", { "data-name": way });
   const chart = plot({
-    ...{ label: `Product, ${way}`, height: 118, pad: 24 },
+    ...{ label: `Product, ${way}`, height: 140, pad: 24 },
     ...{ xLabel: "places moved", yLabel: " ", onresize },
   });
   const [start, line] = [stroke("line", 1, "2 4"), stroke("ink", 2.5)];
@@ -71,9 +74,13 @@ function half(way, onresize) {
   const put = (/** @type {Element} */ text, /** @type {number[]} */ [x, y]) =>
     attr(text, { x: (x * UNIT).toFixed(2), y: (4 - y * UNIT).toFixed(2) });
 
-  /** @param {number} at how far both have moved @param {number} far how far at most so far */
-  function set(at, far) {
-    const { query, key, product: found } = neighbours(way, at);
+  /**
+   * @param {number} at how far both have moved @param {number} far how far at most so far
+   * @param {number} apart from the query to the key
+   */
+  function set(at, far, apart) {
+    const meet = (/** @type {number} */ moved) => neighbours(way, moved, apart);
+    const { query, key, product: found } = meet(at);
     const both = [query, key];
     both.forEach((hand, i) => {
       attr(hands[i], { d: `M0 0L${spot(hand)}` });
@@ -88,11 +95,15 @@ function half(way, onresize) {
       attr(before, {
         d: `M0 0L${spot(query, 11)}A${UNIT} ${UNIT} 0 0 0 ${spot(key, 11)}Z`,
       });
-      put(angle, [(query[0] + key[0]) * 0.4, (query[1] + key[1]) * 0.4]);
+      angle.textContent = `${Math.round((apart * SPEEDS[0] * 180) / Math.PI)}°`;
+      put(
+        angle,
+        turn(query, (apart * SPEEDS[0]) / 2).map((x) => 0.7 * x),
+      );
     }
     show(product, found, 1);
-    chart.limits([0, MOST + 0.4], [0, 9]);
-    const first = neighbours(way, 0).product;
+    chart.limits([0, MOST + 0.4], [-5, 9]);
+    const first = meet(0).product;
     chart.path(start, [
       [0, first],
       [MOST, first],
@@ -100,10 +111,10 @@ function half(way, onresize) {
     const count = Math.max(2, Math.round(10 * far) + 1);
     chart.path(
       line,
-      linspace(0, far, count).map((x) => [x, neighbours(way, x).product]),
+      linspace(0, far, count).map((x) => [x, meet(x).product]),
     );
     dots(Math.floor(far) + 1).forEach((dot, x) => {
-      attr(dot, { cx: chart.X(x), cy: chart.Y(neighbours(way, x).product) });
+      attr(dot, { cx: chart.X(x), cy: chart.Y(meet(x).product) });
     });
     attr(now, { cx: chart.X(at), cy: chart.Y(found) });
   }
@@ -112,8 +123,8 @@ function half(way, onresize) {
 }
 
 /**
- * Move both words on together, and see what becomes of their product where places are added, and
- * where they turn. Hands glide to where they are sent, but for those who want no motion.
+ * Move both words on together, or the key alone, and see what becomes of their product where
+ * places are added, and where they turn. Hands glide to where they are sent, but for those who want no motion.
  * @param {import("../kit/life.js").Model} model
  * @param {HTMLElement} el
  */
@@ -124,11 +135,16 @@ export function together(model, el) {
   const where = headLine();
   const control = slider({
     ...{ label: "Move both words by", min: 0, max: MOST, step: 1, value: at },
-    text: (x) => `${Math.round(x)} place${Math.round(x) === 1 ? "" : "s"}`,
+    text: places,
     oninput(x) {
       run(false);
       update(model, { moved: Math.round(x) });
     },
+  });
+  const apart = () => Math.min(APART, Math.max(1, Math.round(model.get("distance"))));
+  const gap = slider({
+    ...{ label: "Distance to the key", min: 1, max: APART, step: 1, value: apart(), text: places },
+    oninput: (x) => update(model, { distance: Math.round(x) }),
   });
   const film = button("Play", () => {
     const on = !plays;
@@ -138,7 +154,7 @@ export function together(model, el) {
     update(model, { moved: on ? Math.floor(at) : Math.ceil(at) });
   });
   film.classList.add("d2lx-play");
-  const reset = resetButton(model, ["moved"], () => {
+  const reset = resetButton(model, ["moved", "distance"], () => {
     run(false);
     at = far = (model.first ?? model.get)("moved");
     paint();
@@ -146,7 +162,7 @@ export function together(model, el) {
   el.append(
     where,
     h("div", { class: "d2lx-turning d2lx-together" }, ...halves.map((one) => one.el)),
-    h("div", {}, control.el, toolRow(film, reset)),
+    h("div", {}, control.el, gap.el, toolRow(film, reset)),
   );
 
   function run(/** @type {boolean} */ on) {
@@ -173,20 +189,25 @@ export function together(model, el) {
   }
   function paint() {
     far = Math.max(far, at);
-    for (const one of halves) one.set(at, far);
+    for (const one of halves) one.set(at, far, apart());
   }
   function draw() {
     const n = moved();
+    const on = apart();
     control.set(n);
-    where.textContent = `q at ${n}, k at ${n + 1}`;
-    const [added, turned] = ["added", "turned"].map((way) => fixed(neighbours(way, n).product, 1));
-    announce(el, `Moved by ${n}: product added ${added}, turned ${turned}`);
+    gap.set(on);
+    where.textContent = `q at ${n}, k at ${n + on}`;
+    const [added, turned] = ["added", "turned"].map((way) =>
+      fixed(neighbours(way, n, on).product, 1),
+    );
+    const far = on === 1 ? "" : `, ${on} places apart`;
+    announce(el, `Moved by ${n}${far}: product added ${added}, turned ${turned}`);
     if (plays) return;
     if (still()) at = n;
     if (at === n) paint();
     else go();
   }
-  const live = bind(model, ["moved"], draw);
+  const live = bind(model, ["moved", "distance"], draw);
   return () => {
     cancelAnimationFrame(waiting);
     live.stop();

@@ -210,7 +210,7 @@ def test_moved_together_one_product_swings_and_the_other_stays(visit):
     """A reader does what chapter 8 asks: when is the added one back, and did the other ever go?"""
     page = visit(TurningClock(together=True).to_html())
     slider = page.get_by_role("slider", name="Move both words by")
-    assert page.locator("input, select").count() == 1
+    assert page.locator("input, select").count() == 2
     assert not page.get_by_role("button", name="Copy link").is_visible()
     assert reach(page) == [pytest.approx(0, abs=0.01)] * 2  # nothing is told before one moves
     back = []
@@ -242,6 +242,30 @@ def test_moved_together_one_product_swings_and_the_other_stays(visit):
 
 
 @pytest.mark.browser
+def test_the_key_moved_alone_changes_both_products_and_at_its_distance_one_stays(visit):
+    page = visit(TurningClock(together=True).to_html())
+    both_words = page.get_by_role("slider", name="Move both words by")
+    key = page.get_by_role("slider", name="Distance to the key")
+    for distance, stays in (1, 2), (2, -2), (3, -4):
+        frame(page)
+        assert shown(page, "turned") == close(stays)
+        assert page.get_by_text(f"{60 * distance}°", exact=True).is_visible()
+        for moved in range(5):
+            frame(page)
+            assert page.get_by_text(f"q at {moved}, k at {moved + distance}").is_visible()
+            wanted = [products(way, moved, distance, 0)[0] for way in ("added", "turned")]
+            assert [shown(page, way) for way in ("added", "turned")] == [close(x) for x in wanted]
+            assert wanted[1] == close(stays)
+            both_words.press("ArrowRight")
+        both_words.press("Home")
+        key.press("ArrowRight")
+    assert key.get_attribute("aria-valuetext") == "3 places"
+    page.get_by_role("button", name="Reset").click()
+    frame(page)
+    assert page.get_by_text("q at 0, k at 1", exact=True).is_visible()
+
+
+@pytest.mark.browser
 def test_moving_both_is_said_once_and_in_words(visit):
     page = visit(TurningClock(together=True).to_html())
     slider = page.get_by_role("slider", name="Move both words by")
@@ -266,17 +290,17 @@ def test_a_film_ends_by_itself_and_halts_at_a_place(visit):
     stop.click()
     page.wait_for_function("document.querySelector('.d2lx-head').textContent !== 'q at 0, k at 1'")
     page.wait_for_timeout(400)
-    moved = int(page.get_by_role("slider").input_value())
+    moved = int(page.get_by_role("slider", name="Move both words by").input_value())
     assert 1 < moved < 12
     assert shown(page, "added") == close(both(moved)[0])
     assert reach(page) == [pytest.approx(moved, abs=0.05)] * 2
-    page.get_by_role("slider").press("End")  # hands glide there
+    page.get_by_role("slider", name="Move both words by").press("End")  # hands glide there
     page.wait_for_function("document.querySelector('[data-name=added]').value > 7.4999")
     page.wait_for_timeout(400)
     play.click()
     page.wait_for_function("document.querySelector('input[type=range]').value < 12")  # anew
     play.wait_for(timeout=15_000)
-    assert page.get_by_role("slider").input_value() == "12"
+    assert page.get_by_role("slider", name="Move both words by").input_value() == "12"
     assert [shown(page, way) for way in ("added", "turned")] == [close(7.5), close(2)]
 
 
@@ -286,11 +310,11 @@ def test_a_hand_on_the_slider_stops_the_film(visit):
     page.emulate_media(reduced_motion="no-preference")
     page.get_by_role("button", name="Play").click()
     page.wait_for_function("document.querySelector('[data-name=added]').value < 6")
-    page.get_by_role("slider").press("Home")
-    page.get_by_role("slider").press("ArrowRight")
+    page.get_by_role("slider", name="Move both words by").press("Home")
+    page.get_by_role("slider", name="Move both words by").press("ArrowRight")
     page.get_by_role("button", name="Play").wait_for()
     page.wait_for_timeout(800)
-    assert page.get_by_role("slider").input_value() == "1"
+    assert page.get_by_role("slider", name="Move both words by").input_value() == "1"
     assert shown(page, "added") == close(4.5)
 
 
