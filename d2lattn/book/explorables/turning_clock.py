@@ -24,7 +24,7 @@ class TurningClock(Explorable):
         ahead: the distance at which the two fit best, −3 to 3: the key's hands are turned so many
             places back first.
         together: the first pair alone, added beside turned. One slider moves both words, another
-            the key alone, to a distance of 1 to 3.
+            the key alone, to a distance of 0 to 2.
         moved: by how many places both are moved then, 0 to 12, with the query from place 0.
 
     Raises ValueError for anything else.

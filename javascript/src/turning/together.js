@@ -20,7 +20,7 @@ import { neighbours, SPEEDS, turn } from "./arithmetic.js";
 
 /** Two turns of the hands: what swings does so twice. */
 export const MOST = 12;
-const APART = 3; // places from the query to the key: half a turn
+const APART = 2; // places from the query to the key; at 3, half a turn, an added product stays, too
 const [UNIT, PACE] = [22, 1.8]; // pixels of a length of 1; places a second while it plays
 const places = (/** @type {number} */ x) =>
   `${Math.round(x)} place${Math.round(x) === 1 ? "" : "s"}`;
@@ -86,7 +86,7 @@ function half(way, onresize) {
       attr(hands[i], { d: `M0 0L${spot(hand)}` });
       // Letters stand off each other, where hands may lie on one another; else beyond their hands.
       const from = added ? both[1 - i] : [0, 0];
-      const off = [hand[0] - from[0], hand[1] - from[1]];
+      const off = apart ? [hand[0] - from[0], hand[1] - from[1]] : [0, 1 - 2 * i];
       const by = 0.5 / Math.hypot(...off);
       put(tips[i], [hand[0] + by * off[0], hand[1] + by * off[1]]);
       if (added) attr(own[i], { d: `M${spot([2, 0])}L${spot(hand)}` });
@@ -95,7 +95,7 @@ function half(way, onresize) {
       attr(before, {
         d: `M0 0L${spot(query, 11)}A${UNIT} ${UNIT} 0 0 0 ${spot(key, 11)}Z`,
       });
-      angle.textContent = `${Math.round((apart * SPEEDS[0] * 180) / Math.PI)}°`;
+      angle.textContent = apart ? `${Math.round((apart * SPEEDS[0] * 180) / Math.PI)}°` : "";
       put(
         angle,
         turn(query, (apart * SPEEDS[0]) / 2).map((x) => 0.7 * x),
@@ -141,9 +141,9 @@ export function together(model, el) {
       update(model, { moved: Math.round(x) });
     },
   });
-  const apart = () => Math.min(APART, Math.max(1, Math.round(model.get("distance"))));
+  const apart = () => Math.min(APART, Math.max(0, Math.round(model.get("distance"))));
   const gap = slider({
-    ...{ label: "Distance to the key", min: 1, max: APART, step: 1, value: apart(), text: places },
+    ...{ label: "Distance to the key", min: 0, max: APART, step: 1, value: apart(), text: places },
     oninput: (x) => update(model, { distance: Math.round(x) }),
   });
   const film = button("Play", () => {
@@ -200,7 +200,7 @@ export function together(model, el) {
     const [added, turned] = ["added", "turned"].map((way) =>
       fixed(neighbours(way, n, on).product, 1),
     );
-    const far = on === 1 ? "" : `, ${on} places apart`;
+    const far = on === 1 ? "" : `, ${places(on)} apart`;
     announce(el, `Moved by ${n}${far}: product added ${added}, turned ${turned}`);
     if (plays) return;
     if (still()) at = n;
