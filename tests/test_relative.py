@@ -138,6 +138,15 @@ def test_slopes_of_the_paper():
     assert list(biases.state_dict()) == list(biases.parameters()) == []
 
 
+def test_slopes_are_exact_in_double_precision():
+    torch.set_default_dtype(torch.float64)
+    try:
+        slopes = d2l.LinearBiases(12).slopes.tolist()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert slopes == [2.0 ** (-8 * h / 12) for h in range(1, 13)]
+
+
 # In attention: against its plain form ------------------------------------------------------------
 
 
