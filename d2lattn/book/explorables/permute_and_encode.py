@@ -173,7 +173,6 @@ class PermuteAndEncode(Explorable):
             for number, word in enumerate(self.tokens)
         ]
         return paragraph(
-            "Interactive figure: permute and encode. Words change places. Without positions, their "
-            "output rows of self-attention move along unchanged; with positions they change. A "
-            "second view shows the waves that encode positions."
+            "Interactive figure: words change places. Without positions their answers move along "
+            "unchanged; with positions they change. A second view shows the waves of positions."
         ) + table(["word", "first place", "place now"], rows)

@@ -88,7 +88,8 @@ export function moved(order, t, place) {
 
 /**
  * The words in the first order and in this one. first and now: outputs by word; changes: how far
- * apart these two are; places: where each word stands; weights: rows and columns in this order.
+ * apart these two are; places: where each word stands; weights: rows and columns in this order;
+ * still: this is the first order.
  * @param {Sentence} sentence
  */
 export function compare(sentence) {
@@ -107,5 +108,6 @@ export function compare(sentence) {
   const first = run(order.map((_, t) => t)).outputs;
   const now = places.map((place) => outputs[place]);
   const changes = now.map((row, t) => Math.hypot(...row.map((y, k) => y - first[t][k])));
-  return { order, places, weights, first, now, changes };
+  const still = order.every((t, place) => t === place);
+  return { order, places, weights, first, now, changes, still };
 }

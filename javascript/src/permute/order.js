@@ -72,11 +72,11 @@ export function orderView(model, redraw) {
   const rows = outputRows(names, start.W_v.length, redraw);
   const verdict = headLine();
   const matrix = heatmap({
-    ...{ label: "Self-attention weights in this order", rows: names, columns: names },
+    ...{ label: "Weights in this order", rows: names, columns: names },
     ...{ rowTitle: "word", columnTitle: "looks at" },
   });
   const predict = predictFirst({
-    question: `Choose order and positions: by how much will the answer of “${names[asked]}” change?`,
+    question: `By how much will the answer of “${names[asked]}” change?`,
     label: "Your guess: ‖y′ − y‖",
     ...{ min: 0, max: 2, step: 0.01 },
     answer: () => compare(read()).changes[asked],
@@ -116,10 +116,9 @@ export function orderView(model, redraw) {
 
     const others = changes.filter((change) => change >= SAME).length;
     const how = state.positions ? "With positions" : "Without positions";
-    let told = `${how}: every answer moved with its word, and none changed.`;
+    let told = `${how}: every answer moved along, and none changed.`;
     if (others) told = `${how}: ${others} of ${n} answers changed.`;
-    if (order.every((one, place) => one === place))
-      told = `${how}: this is the first order. Move a word.`;
+    if (found.still) told = `${how}: this is the first order. Move a word.`;
     verdict.textContent = told;
 
     announce(el, `${names[t]} at place ${places[t] + lowest}. ${told}`);

@@ -22,13 +22,14 @@ export function outputRows(names, size, onresize) {
   const svg = s("svg", { height: tall, width: 240, "aria-hidden": "true" });
   const stage = h("div", {}, svg);
   const head = h("div", {}, "change");
-  const list = h("div", { role: "list", "aria-label": "Change of each answer" });
+  const list = h("div", { role: "list", "aria-label": "Changes" });
   const items = names.map(() => {
     const [name, data] = [h("span", { class: "d2lx-quiet" }), h("data")];
     list.append(h("div", { role: "listitem" }, name, data));
     return { name, data };
   });
-  const el = h("div", { class: "d2lx-moved" }, stage, h("div", {}, head, list));
+  const aside = h("div", {}, head, list);
+  const el = h("div", { class: "d2lx-moved" }, stage, aside);
   const titles = pool(svg, "text", { y: 11, class: "d2lx-tick" })(2);
   const links = pool(svg, "path", { fill: "none" })(n);
   const labels = pool(svg, "text", { class: "d2lx-tick" })(2 * n);
@@ -44,18 +45,23 @@ export function outputRows(names, size, onresize) {
   });
 
   /** @param {ReturnType<typeof import("./arithmetic.js").compare>} found @param {number} word */
-  function set({ order, places, first, now, changes }, word) {
+  function set({ order, places, first, now, changes, still }, word) {
     const letters = width < 320 ? 7 : 12;
     const side = 8 + 7 * Math.max(...names.map((name) => clip(name, letters).length));
     const between = width < 320 ? 22 : 44;
     const cell = clamp((width - 2 * side - between) / 2 / size, 8, 44);
     const [left, right] = [side, width - side - size * cell];
+    // In the first order nothing is to be compared: the answers stand alone.
+    attr(svg, { width: still ? left + size * cell + 1 : width });
+    attr(aside, { style: still && "opacity:0" });
     const most = Math.max(1, ...first.flat().map(Math.abs), ...now.flat().map(Math.abs));
     write(titles[0], "first order");
     write(attr(titles[1], { x: width, "text-anchor": "end" }), "this order");
     names.forEach((name, t) => {
       const ends = [t, places[t]].map((place) => HEAD + (place + 0.5) * ROW);
       const same = changes[t] < SAME;
+      // Where numbers stand in the cells, the picked word alone has a colour.
+      const lit = t === word || cell <= 36 ? 0.45 / most : 0;
       const [from, to] = [left + size * cell + 3, right - 3];
       const middle = (from + to) / 2;
       attr(links[t], {
@@ -78,7 +84,7 @@ export function outputRows(names, size, onresize) {
           attr(cells[index], {
             ...{ x, width: cell, y: ends[half] - ROW / 2 + GAP, height: ROW - 2 * GAP },
             fill: `var(--d2lx-${y < 0 ? "orange" : "blue"})`,
-            "fill-opacity": (0.45 * Math.abs(y)) / most,
+            "fill-opacity": lit * Math.abs(y),
             "data-output": y,
           });
           const number = attr(numbers[index], { x: x + cell / 2, y: ends[half] + 4 });

@@ -334,6 +334,30 @@ def test_buttons_give_the_first_order_a_shuffled_one_and_the_start(visit):
 
 
 @pytest.mark.browser
+def test_in_the_first_order_only_the_picked_word_is_lit_and_nothing_is_compared(visit):
+    figure = PermuteAndEncode(
+        ["a", "b", "c"],
+        embeddings=torch.eye(3, 8),
+        W_v=torch.ones(1, 8),
+        positions=True,
+        word=1,
+    )
+    page = visit(figure.to_html())
+    svg, side = page.locator(".d2lx-moved svg"), page.locator(".d2lx-moved > div").nth(1)
+    wide = lambda: svg.evaluate("e => e.clientWidth / e.parentNode.clientWidth")  # noqa: E731
+    seen = lambda: side.evaluate("e => getComputedStyle(e).opacity")  # noqa: E731
+    fill = "es => es.map(e => e.getAttribute('fill-opacity') > 0)"
+    cells = page.locator("rect[data-output]")
+    assert wide() < 0.5
+    assert seen() == "0"
+    assert cells.evaluate_all(fill) == [False, False, True, True, False, False]
+    page.get_by_role("slider", name="b").press("ArrowRight")
+    frame(page)
+    assert wide() == pytest.approx(1, abs=0.01)
+    assert seen() == "1"
+
+
+@pytest.mark.browser
 def test_a_line_is_solid_for_a_row_that_is_the_same_and_dashed_for_one_that_is_not(visit):
     page = visit(PermuteAndEncode().to_html())
     said = page.locator(".d2lx-result:visible")
