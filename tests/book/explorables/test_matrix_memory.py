@@ -71,6 +71,16 @@ def test_shows_pytorchs_numbers(visit, told, asked, keep):
 
 
 @pytest.mark.browser
+def test_from_the_walks_start_the_first_move_shows_cross_talk(visit):
+    page = visit(MatrixMemory(told=4).to_html())
+    assert [shown(page, f"read-{j}") for j in range(4)] == [1, 0, 0, 0]
+    page.get_by_role("slider", name="Guests told").press("ArrowRight")
+    frame(page)
+    assert [shown(page, f"read-{j}") for j in range(4)] == [1, 0, 0.5, 0]
+    assert page.locator(".d2lx-wrong").count() == 0
+
+
+@pytest.mark.browser
 def test_the_seventh_guest_costs_the_first_error(visit):
     page = visit(MatrixMemory(told=6).to_html())
     assert page.locator(".d2lx-wrong").count() == 0
