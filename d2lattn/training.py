@@ -146,7 +146,7 @@ def train(
     if not clip_norm > 0:
         raise wrong(ValueError, "clip_norm", clip_norm, "to be above 0 (math.inf: no clipping)")
     parameters = list(model.parameters())  # once: at each step it would slow a small model
-    optimizer = torch.optim.Adam(parameters, lr=learning_rate)
+    optimizer = torch.optim.Adam(parameters)  # each step sets its learning rate
     shuffling = torch.Generator().manual_seed(seed)
     history = History()
     bar = _progress_bar(num_epochs) if progress else nullcontext()

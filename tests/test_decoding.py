@@ -408,15 +408,6 @@ def test_a_search_holds_no_graph(search):
     assert not any(needed)
 
 
-@pytest.mark.parametrize("search", [greedy_decode, beam_search])
-def test_what_a_search_needs_is_made_where_the_source_is(search):
-    """Another default device stands for a second one: a tensor made there would not fit."""
-    model, (source, lengths) = build(Seq2SeqAttentionDecoder, 3), sentences(3)
-    expected = search(model, source, lengths)
-    with torch.device("meta"):
-        assert search(model, source, lengths) == expected
-
-
 def test_sizes_that_make_no_sense_are_told_so():
     model, (source, lengths) = build(Seq2SeqDecoder, 0), sentences(0)
     for search in (greedy_decode, beam_search):

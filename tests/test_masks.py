@@ -30,13 +30,6 @@ def test_any_integers_are_lengths(dtype):
     assert mask.sum(-1).tolist() == [1, 72]
 
 
-def test_a_mask_is_made_where_the_lengths_are():
-    """Another default device stands for a second one: a mask made there would not fit."""
-    lens = torch.tensor([1, 2])
-    with torch.device("meta"):
-        assert length_mask(lens, (2, 3)).device == lens.device
-
-
 def test_no_sequence_and_no_step_are_no_error():
     assert length_mask(torch.zeros(0, dtype=torch.int64), (0, 3)).shape == (0, 3)
     assert length_mask(torch.zeros(2, dtype=torch.int64), (2, 5, 0)).shape == (2, 1, 0)

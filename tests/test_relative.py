@@ -125,6 +125,7 @@ def test_a_bias_with_places_left_out():
     biases = d2l.LinearBiases(4)
     whole = biases.bias(2, 9, start=7)
     assert torch.equal(biases.bias(2, 5, 7, num_first=2, gap=4), whole[..., [0, 1, 6, 7, 8]])
+    assert torch.equal(biases.bias(2, 5, 7, gap=4), whole[..., 4:])  # none is kept unless asked
 
 
 def test_nothing_is_taken_from_a_key_at_the_query_s_own_place():

@@ -557,18 +557,6 @@ def test_the_kernel_drops_nothing_unless_asked():
     assert fused.fused_attention(q, k, v, dropout=1.0).count_nonzero() == 0
 
 
-def test_masks_are_made_where_the_inputs_are():
-    """Another default device stands for a second one: a mask made there would not fit."""
-    q, lens = torch.randn(2, 4, 4), torch.tensor([1, 4])
-    attentions = [d2l.AdditiveAttention(4, 4, 4, 0), d2l.DotProductAttention(0)]
-    with torch.device("meta"):
-        assert d2l.sequence_mask(q, lens).device == q.device
-        assert d2l.masked_softmax(q, lens).device == q.device
-        for attention in attentions:
-            assert attention(q, q, q, lens).device == q.device
-            assert attention.attention_weights.device == q.device
-
-
 # Dropout, train and eval -------------------------------------------------------------------------
 
 
