@@ -27,7 +27,7 @@ const all = (/** @type {string[]} */ words) =>
   words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 
 function render({ model, el }) {
-  begin(el, "Swap: a column is a state");
+  begin(el, "Exchange: a column is a state");
   /** @type {{ readers: string[], cases: import("./swap/effects.js").Case[] }} */
   const { readers, cases } = model.get("data");
   const caseNow = () => cases[model.get("case")];
