@@ -202,20 +202,6 @@ def dot_product_scores(queries: Tensor, keys: Tensor) -> Tensor:
     return queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
 
 
-def dot_product_attention(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
-) -> Tensor:
-    """Return softmax(q k^T / sqrt(d)) v, step by step; `DotProductAttention` computes the same.
-
-    >>> values = torch.tensor([[[2.0], [4.0]]])
-    >>> dot_product_attention(torch.ones(1, 1, 1), torch.ones(1, 2, 1), values)
-    tensor([[[3.]]])
-    """
-    scores = dot_product_scores(queries, keys)  # (B, Q, K)
-    weights = softmax_among(scores, mask)
-    return weights @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
-
-
 def share_heads(X: Tensor, num_heads: int) -> Tensor:
     """Give each of H query heads the keys (or values) that its group shares, (B, H, K, D).
 
@@ -228,8 +214,8 @@ def share_heads(X: Tensor, num_heads: int) -> Tensor:
 class DotProductAttention(Attends, nn.Module):
     """Attention by scaled dot products: a(q, k) = q^T k / sqrt(d), for queries and keys of width d.
 
-    It computes `dot_product_attention` with PyTorch's kernel (see `fused_attention`), as a rule
-    without holding the (B, Q, K) matrix of weights.
+    PyTorch's kernel computes it (see `fused_attention`), as a rule without holding the (B, Q, K)
+    matrix of weights.
 
     >>> attention = DotProductAttention(dropout=0)
     >>> values = torch.tensor([[[2.0], [4.0], [9.0]]])

@@ -227,9 +227,8 @@ class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
     """Bahdanau's decoder: at each step the previous state asks the source for a context.
 
     c_t' = Σ_t α(s_{t'-1}, h_t) h_t, with additive attention α: the query is the decoder's state
-    before the step, keys and values are the encoder's states. The keys are projected once,
-    in `init_state`. Row t' of `attention_weights`, (B, T, S), is where the decoder looked
-    to predict target token t'.
+    before the step, keys and values are the encoder's states. Row t' of `attention_weights`,
+    (B, T, S), is where the decoder looked to predict target token t'.
 
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
     >>> logits, _ = model(torch.tensor([[5, 2, 0]]), torch.tensor([[1, 4]]), torch.tensor([2]))
