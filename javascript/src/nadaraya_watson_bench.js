@@ -55,11 +55,13 @@ function beyondOneDimension(/** @type {Record<string, any>} */ { xs, query, band
 }
 
 function render({ model, el }) {
-  begin(el, "Nadaraya-Watson bench");
+  begin(el, "Kernel regression");
   const names = ["xs", "ys", "query", "bandwidth", "kernel", "view", "stretch"];
   const read = reader(model, names);
   const start = read();
   const widest = (xs) => Math.max(...xs) - Math.min(...xs) || 1;
+  // Of numbers that differ by hundreds, the whole part is enough.
+  const digits = (xs) => (widest(xs) < 200 ? 3 : 0);
   const margin = (xs, part) =>
     /** @type {[number, number]} */ ([
       Math.min(...xs) - part * widest(xs),
@@ -92,7 +94,7 @@ function render({ model, el }) {
     step: 0.05,
     log: true,
     value: start.bandwidth,
-    text: (x) => fixed(x, 3),
+    text: (x) => fixed(x, x < 10 ? Math.max(1, digits(start.xs)) : digits(start.xs)),
     oninput: change("bandwidth"),
   });
   const query = slider({
@@ -125,8 +127,8 @@ function render({ model, el }) {
   const chart = plot({
     label: "Data, fitted curve and prediction",
     height: 250,
-    xLabel: "x (key, query)",
-    yLabel: "y (value)",
+    xLabel: "key, query",
+    yLabel: "value",
     onresize,
   });
   const curve = s("path", { class: "d2lx-line" });
@@ -141,7 +143,7 @@ function render({ model, el }) {
   const stems = s("g");
   const stem = pool(stems, "path", { stroke: "var(--d2lx-ink)", "stroke-width": 3 });
   const span = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5, fill: "none" });
-  const spanName = s("text", { class: "d2lx-tick", "text-anchor": "middle" }, "h");
+  const spanName = s("text", { class: "d2lx-tick", "text-anchor": "middle" }, "bandwidth");
   const hidden = s("g", {}, stems, curve, dropped, answer);
   const pointGroup = s("g");
   const triangle = s("path", { d: "M0-12l9 16h-18z", fill: "var(--d2lx-blue)" });
@@ -197,7 +199,7 @@ function render({ model, el }) {
     cellHeight: 24,
     labels: false,
   });
-  const found = readout("Prediction at the query", "prediction");
+  const found = readout("Prediction at the query", "prediction", digits(start.ys));
   const loo = readout("Mean squared error, each point left out in turn (leave-one-out)", "loo");
   const formula = formulaLine();
   const plane = plot({
@@ -236,9 +238,7 @@ function render({ model, el }) {
     covered: [hidden, numbers, results],
     onchange: () => live.redraw(),
   });
-  const hint = noteLine(
-    "Drag the points and the query, or use the arrow keys (Page Up, Page Down: another point).",
-  );
+  const hint = noteLine("Drag a point or the query (by keyboard: arrows, Page Up, Page Down).");
   const words = formulaLine();
   const key = noteLine(
     "The thick ray is the query, the others are keys. Of two bars the left is the Gaussian of their distance, the right softmax(q·k/h²).",

@@ -60,7 +60,7 @@ class NadarayaWatsonBench(Explorable):
     def words(self) -> str:
         """HTML for where no script runs."""
         return paragraph(
-            "Interactive figure: Nadaraya-Watson bench. f(x) = Σ α(x, xᵢ) yᵢ with "
+            "Interactive figure: kernel regression. f(x) = Σ α(x, xᵢ) yᵢ with "
             f"α = K((x − xᵢ) / h) / Σ K((x − xⱼ) / h). Now the kernel K is {self.kernel}, the "
             f"bandwidth h is {self.bandwidth:.4g}, the query x is {self.query:.4g}, and there are "
             f"{len(self.xs)} points, the first of them:"

@@ -336,7 +336,7 @@ def test_the_bell_is_the_kernel_as_wide_as_the_bandwidth(visit, kernel):
     heights = torch.tensor([foot - head for _, foot, head in lines], dtype=torch.float64)
     torch.testing.assert_close(heights / heights.max(), wanted / wanted.max(), rtol=0, atol=1e-6)
     # What is called h on the drawing is as long as the bandwidth on the axis.
-    h = chart.get_by_text("h", exact=True)
+    h = chart.get_by_text("bandwidth", exact=True)
     ends = h.evaluate(
         "e => [...e.previousElementSibling.getAttribute('d').matchAll(/[MH]([\\d.]+)/g)].map("
         "(m) => Number(m[1]))"

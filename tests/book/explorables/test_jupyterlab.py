@@ -96,7 +96,7 @@ def test_saved_notebook_says_something_before_it_is_run(open_notebook):
     # A notebook that nobody trusts runs no script: words and numbers stand there. A trusted one
     # shows the figure.
     text = output.inner_text()
-    assert "Nadaraya-Watson bench" in text
+    assert "kernel regression" in text
     assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
 
 
