@@ -1,10 +1,9 @@
-"""Five ways to say where a word stands, in chapter 7's translator: what lies beyond its lengths.
+"""Nine ways to say where a word stands, in chapter 7's translator: what lies beyond its lengths.
 
 python benchmarks/relative.py trains the small Transformer once for each way and seed, prints the
 tables and writes them to reference/benchmarks/relative.md. Pairs, sizes and training are those of
 python benchmarks/transformer.py --race. Each training is kept in a file as soon as it is done, and
-not done again. With --opening it trains only what chapter 8's race compares, and writes anew only
-what each makes of the walk's opening sentence.
+not done again.
 """
 
 import argparse
@@ -33,6 +32,7 @@ from translation import (
 )
 
 import d2lattn as d2l
+from d2lattn.book.experiments.starts import FARTHEST, REACH, RandomPlaces, RandomStarts, RandomTurns
 from d2lattn.corpus import Corpus, Vocabulary, batches
 
 KEPT = Path("relative.jsonl")
@@ -42,32 +42,36 @@ RECIPE = {"learning_rate": 3e-3, "decay_share": 0.7}
 NUM_PAIRS, NUM_EPOCHS = 42_000, 2
 ROWS = 50  # of a learned table: more than any sentence has
 SPLITS = {"BLEU": "test", "BLEU unseen": "unseen", "BLEU long": "long"}
-FARTHEST = 32  # with random starts, training counts a sentence's places from 0 to this
 OPENING = (  # of chapter 8's walk: 21 tokens
     "some very beautiful boys and the women do not arrive because the white bird was in a very "
     "white house ."
 )
-OPENING_WAYS = "waves", "rotary", "ALiBi"  # those of the walk's race
-OPENINGS = "**The opening sentence of chapter 8, translated**"
-STEP = "**A training step of the encoder** (two layers, forwards and backwards)"
 COSTS = [(64, 12), (16, 64), (4, 256)]  # sequences, positions
 
 
-class RandomStarts(d2l.PositionalEncoding):
-    """Waves which, in training, count each sequence from a random place (Kiyono et al. 2021)."""
+class AddedToScores(RandomTurns):
+    """Put places where rotary positions do, but by adding: to each query and key its row."""
 
-    def forward(self, X, start=0):
-        """Add waves to (B, T, num_hiddens); in training, `start` says nothing."""
-        if not self.training:
-            return super().forward(X, start)
-        starts = torch.randint(FARTHEST + 1, (len(X), 1))  # (B, 1)
-        places = starts + torch.arange(X.shape[1])  # (B, 1) + (T,) -> (B, T)
-        return self.dropout(X + self.P[0, places])  # (B, T, D) + (B, T, D)
+    def turn(self, X: Tensor, start: int = 0) -> Tensor:
+        """Add to (B, H, T, head_dim), the first of which stands at `start`."""
+        if self.places is None:
+            return X + self.P[start : start + X.shape[2]]  # (B, H, T, D) + (T, D)
+        return X + self.P[self.places].unsqueeze(1)  # (B, H, T, D) + (B, 1, T, D)
 
 
-def rotary(base: float = 10000.0) -> Callable[[], dict]:
+def in_scores(kind: type[d2l.RotaryPositions]) -> Callable[[], dict]:
     """Say how to make the option of a stack."""
-    return lambda: {"relative": d2l.RotaryPositions(WIDTH // NUM_HEADS, base=base)}
+    return lambda: {"relative": kind(WIDTH // NUM_HEADS)}
+
+
+def with_gaps(kind: type[RandomTurns]) -> Callable[[], dict]:
+    """Say how to make both options of a stack: `kind` has to be told the places of each pass."""
+
+    def make() -> dict:
+        relative = kind(WIDTH // NUM_HEADS)
+        return {"relative": relative, "pos_encoding": relative}
+
+    return make
 
 
 WAYS: dict[str, tuple[Callable[[], dict], str]] = {
@@ -81,7 +85,24 @@ WAYS: dict[str, tuple[Callable[[], dict], str]] = {
         "waves, but in training each sentence's places begin at a random one from 0 to "
         f"{FARTHEST}, on either side",
     ),
-    "rotary": (rotary(), "nothing is added; self-attention turns queries and keys"),
+    "waves, gaps": (
+        lambda: {"pos_encoding": RandomPlaces(WIDTH, 0)},
+        "waves, but in training each sentence's places, on either side, are drawn in order from "
+        f"the first so many, at most {REACH}",
+    ),
+    "rotary": (
+        in_scores(d2l.RotaryPositions),
+        "nothing is added; self-attention turns queries and keys",
+    ),
+    "added to scores": (
+        in_scores(AddedToScores),
+        "the same, but to each query and key the waves are added, as wide as a head",
+    ),
+    "rotary, gaps": (
+        with_gaps(RandomTurns),
+        "rotary, with places drawn as for *waves, gaps*",
+    ),
+    "added to scores, gaps": (with_gaps(AddedToScores), "and these with such places"),
     "ALiBi": (
         lambda: {"relative": d2l.LinearBiases(NUM_HEADS)},
         "nothing is added; self-attention takes from each score the distance, times a slope",
@@ -126,14 +147,6 @@ def opening_by(translator: Translator) -> str:
     return " ".join(translator.target_vocab.decode(best.tokens))
 
 
-def measure_opening(way: str, seed: int, epochs: int, corpus: Corpus) -> dict:
-    """Train one, and keep what it makes of the opening, and its BLEU on long sentences."""
-    translator = fit(way, seed, epochs, corpus)
-    sizes = {"way": way, "seed": seed, "pairs": len(corpus.train), "epochs": epochs}
-    long = bleu(translate(translator, corpus.long))
-    return sizes | {"long": long, "opening": opening_by(translator)}
-
-
 def measure(way: str, seed: int, epochs: int, corpus: Corpus) -> dict:
     """Train one, and judge it."""
     translator = fit(way, seed, epochs, corpus)
@@ -157,11 +170,7 @@ def measure(way: str, seed: int, epochs: int, corpus: Corpus) -> dict:
     return found | {f"{least} to {most}": value for (least, most), value in lengths}
 
 
-def measured(
-    options: argparse.Namespace,
-    corpus: Corpus,
-    measure: Callable[[str, int, int, Corpus], dict] = measure,
-) -> dict[str, list[dict]]:
+def measured(options: argparse.Namespace, corpus: Corpus) -> dict[str, list[dict]]:
     """Give what each training came to, and train what is missing."""
     sizes = {"pairs": len(corpus.train), "epochs": options.epochs}
     found: dict[str, list[dict]] = {way: [] for way in WAYS}
@@ -205,36 +214,17 @@ def costs(seconds: float) -> Iterator[str]:
         yield row(" × ".join(map(str, sizes)), *cells)
 
 
-def openings(found: dict[str, list[dict]], trained: str) -> Iterator[str]:
-    """Write what each training makes of the opening sentence, and how well it does on long ones."""
-    yield OPENINGS
+def openings(found: dict[str, list[dict]]) -> Iterator[str]:
+    """Write what each training makes of the opening sentence."""
+    yield "**The opening sentence of chapter 8, translated**"
     yield ""
-    yield f"*{OPENING}* ({len(OPENING.split())} tokens; greedy), by {trained}."
+    yield f"*{OPENING}* ({len(OPENING.split())} tokens; greedy), by the same trainings."
     yield ""
-    yield row("way, seed", "BLEU long", "translation")
-    yield "|---|--:|---|"
-    for way in OPENING_WAYS:
-        for one in found.get(way, []):
-            yield row(f"{way}, seed {one['seed']}", f"{one['long']:.1f}", one["opening"])
-
-
-def openings_anew(options: argparse.Namespace) -> Iterator[str]:
-    """Write the stored page again, with trainings of their own for the opening's section."""
-    options.ways = [way for way in options.ways if way in OPENING_WAYS]
-    found = measured(options, corpus_for(options), measure_opening)
-    above, _, rest = options.output.read_text("utf-8").partition(OPENINGS)
-    if not rest:  # the page has no such section yet
-        above, _, rest = above.partition(STEP)
-        rest = STEP + rest
-    trained = (
-        f"trainings of their own (`python benchmarks/relative.py --opening`, {processor()}, "
-        f"PyTorch {torch.__version__}). Another processor rounds otherwise, so with the same seed "
-        "they are not the trainings of the tables above"
-    )
-    yield from above.splitlines()
-    yield from openings(found, trained)
-    yield ""
-    yield from (STEP + rest.partition(STEP)[2]).splitlines()
+    yield row("way, seed", "translation")
+    yield "|---|---|"
+    for way, results in found.items():
+        for one in results:
+            yield row(f"{way}, seed {one['seed']}", one["opening"])
 
 
 def page(options: argparse.Namespace) -> Iterator[str]:
@@ -271,8 +261,10 @@ def page(options: argparse.Namespace) -> Iterator[str]:
     for way, results in found.items():
         yield row(way, *(each([one[group] for one in results]) for group in groups))
     yield ""
-    yield from openings(found, "the same trainings")
-    yield from ("", STEP, "")
+    yield from openings(found)
+    yield ""
+    yield "**A training step of the encoder** (two layers, forwards and backwards)"
+    yield ""
     yield "Medians of processor time, and beside waves."
     yield ""
     yield from costs(options.seconds)
@@ -287,13 +279,12 @@ def main() -> None:
     parser.add_argument("--held-out", type=int, help="of each set (default: all)")
     parser.add_argument("--epochs", type=int, default=NUM_EPOCHS)
     parser.add_argument("--seconds", type=float, default=4.0, help="for each cell of the last")
-    parser.add_argument("--opening", action="store_true", help="write only that section anew")
     parser.add_argument("--keep", type=Path, default=KEPT, help="where trainings are kept")
     parser.add_argument("--output", type=Path, default=FOLDER / "relative.md")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    print_and_write((openings_anew if options.opening else page)(options), options.output)
+    print_and_write(page(options), options.output)
 
 
 if __name__ == "__main__":

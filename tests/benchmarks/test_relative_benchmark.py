@@ -1,4 +1,4 @@
-"""The benchmark behind chapter 8: its page, what it keeps, and the random starts."""
+"""The benchmark behind chapter 8: its page, what it keeps, and its ways in training and in use."""
 
 import re
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 import relative
 import torch
 
+import d2lattn as d2l
 from d2lattn.book.tables import read_tables
 
 STORED = Path(__file__).resolve().parents[2] / "reference" / "benchmarks" / "relative.md"
@@ -30,33 +31,11 @@ def test_its_page_can_be_written_and_trainings_are_kept(page_of, tmp_path, monke
     assert again.split("**A training")[0] == text.split("**A training")[0]
 
 
-@pytest.mark.slow
-def test_the_openings_section_is_written_anew_and_nothing_else(page_of, tmp_path, monkeypatch):
-    monkeypatch.setattr(relative, "fit", lambda *_: pytest.fail("trained"))
-    monkeypatch.setattr(
-        relative,
-        "measure_opening",
-        lambda way, seed, *_: {"way": way, "seed": seed, "long": 1.25, "opening": "bonjour"},
-    )
-    monkeypatch.setattr(relative, "kept_or_made", lambda keep, wanted, make: make())
-    before = STORED.read_text("utf-8")
-    output = tmp_path / "relative.md"
-    output.write_text(before, "utf-8")
-    arguments = "relative.py", "--opening", *SIZES, "--output", output
-    monkeypatch.setattr("sys.argv", [str(one) for one in arguments])
-    relative.main()
-    after = output.read_text("utf-8")
-    for title, end in ((0, relative.OPENINGS), (1, relative.STEP)):
-        assert after.split(end)[title] == before.split(end)[title]
-    *_, said, _ = read_tables(output)
-    assert said == {f"{way}, seed 0": ["1.2", "bonjour"] for way in relative.OPENING_WAYS}
-
-
 def test_each_way_translates_the_opening_five_times():
     *_, said, _ = read_tables(STORED)
-    names = [f"{way}, seed {seed}" for way in relative.OPENING_WAYS for seed in range(5)]
+    names = [f"{way}, seed {seed}" for way in relative.WAYS for seed in range(5)]
     assert list(said) == names
-    assert all("les femmes n' arrivent pas" in translation for _, translation in said.values())
+    assert all("arrivent pas parce qu" in translation for (translation,) in said.values())
 
 
 def test_each_way_was_trained_five_times():
@@ -70,14 +49,28 @@ def test_each_way_was_trained_five_times():
                 assert mean == pytest.approx(sum(seeds) / 5, abs=0.11), (way, cell)
 
 
-def test_random_starts_begin_anywhere_in_training_and_at_0_after_it():
+def test_added_to_scores_is_rotary_with_a_plus():
+    """At place 0 a hand is not turned, and (0, 1) is added to each pair: sin 0, cos 0."""
     torch.manual_seed(0)
-    encoding = relative.RandomStarts(relative.WIDTH, 0)
-    nothing = torch.zeros(500, 3, relative.WIDTH)
-    places = encoding.P[0]
-    found = encoding.train()(nothing, start=7)
-    starts = [(places == one[0]).all(dim=1).nonzero().item() for one in found]
-    assert {min(starts), max(starts)} == {0, relative.FARTHEST}
-    for start, one in zip(starts, found, strict=True):
-        torch.testing.assert_close(one, places[start : start + 3])
-    torch.testing.assert_close(encoding.eval()(nothing, start=7)[0], places[7:10])
+    X = torch.randn(2, 4, 6, relative.WIDTH // relative.NUM_HEADS)
+    added = relative.AddedToScores(relative.WIDTH // relative.NUM_HEADS)
+    waves = d2l.sinusoids(9, X.shape[-1])
+    torch.testing.assert_close(added.turn(X), X + waves[:6])
+    torch.testing.assert_close(added.turn(X, start=3), X + waves[3:])
+
+
+@pytest.mark.parametrize("way", relative.WAYS)
+def test_in_use_a_step_at_a_time_gives_what_all_at_once_gives(way):
+    torch.manual_seed(0)
+    model = relative.make(way, 12, 14)
+    source, target = torch.randint(4, 12, (2, 7)), torch.randint(4, 14, (2, 5))
+    with torch.no_grad():
+        model(source, target)  # in training, what draws places has drawn some
+        model.eval()
+        at_once, _ = model(source, target)
+        state = model.decoder.init_state(model.encoder(source))
+        steps = []
+        for step in target.split(1, dim=1):
+            scores, state = model.decoder(step, state)
+            steps.append(scores)
+    torch.testing.assert_close(torch.cat(steps, dim=1), at_once, atol=1e-5, rtol=0)

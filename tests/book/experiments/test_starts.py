@@ -4,7 +4,13 @@ import pytest
 import torch
 
 import d2lattn as d2l
-from d2lattn.book.experiments.starts import FARTHEST, REACH, RandomPlaces, RandomStarts
+from d2lattn.book.experiments.starts import (
+    FARTHEST,
+    REACH,
+    RandomPlaces,
+    RandomStarts,
+    RandomTurns,
+)
 
 
 @pytest.mark.parametrize("kind", [RandomStarts, RandomPlaces])
@@ -39,3 +45,35 @@ def test_places_keep_their_order_and_are_sometimes_all_there_is():
 def test_a_sentence_longer_than_the_reach_stands_without_gaps():
     places = RandomPlaces(2, 0.0).draw(3, REACH + 2)
     assert torch.equal(places, torch.arange(REACH + 2).expand(3, -1))
+
+
+def test_turned_by_drawn_places_the_product_is_that_of_their_distance():
+    torch.manual_seed(0)
+    turns, plain = RandomTurns(6).train(), d2l.RotaryPositions(6)
+    X = torch.randn(4, 7, 12)  # of a stack, (B, T, D)
+    assert turns(X) is X
+    places = turns.places
+    q, k = torch.randn(2, 4, 2, 7, 6)  # (B, H, T, D / H) each
+    found = turns.turn(q) @ turns.turn(k).mT  # (B, H, T, T)
+    for b, i, j in (0, 0, 6), (1, 5, 2), (3, 4, 4):
+        at_i, at_j = (int(places[b, n]) for n in (i, j))
+        apart = max(at_i, at_j) - min(at_i, at_j)
+        start_q, start_k = (apart, 0) if at_i > at_j else (0, apart)
+        turned = (
+            plain.turn(q[b, :, i : i + 1], start_q) @ plain.turn(k[b, :, j : j + 1], start_k).mT
+        )
+        torch.testing.assert_close(found[b, :, i, j], turned[:, 0, 0], atol=1e-5, rtol=0)
+
+
+def test_each_pass_draws_turns_anew_and_use_draws_none():
+    torch.manual_seed(0)
+    turns, plain = RandomTurns(6).train(), d2l.RotaryPositions(6)
+    X = torch.randn(4, 2, 7, 6)
+    drawn = []
+    for _ in range(2):
+        turns(torch.zeros(4, 7, 12))
+        drawn.append(turns.places)
+    assert not torch.equal(*drawn)
+    turns.eval()
+    turns(torch.zeros(4, 7, 12))
+    assert torch.equal(turns.turn(X, start=3), plain.turn(X, start=3))
