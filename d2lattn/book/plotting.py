@@ -294,7 +294,8 @@ def _fit(
         if column_labels is None or upright:
             break
         # A letter is about half as wide as it is high.
-        longest = max(len(str(label)) for label in column_labels) + 1
+        lines = "\n".join(map(str, column_labels)).split("\n")
+        longest = max(map(len, lines)) + 1
         upright = 0.5 * 10.5 * longest > wide
         for panel in panels:
             panel.tick_params(axis="x", rotation=90 if upright else 0)

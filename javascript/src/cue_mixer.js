@@ -197,7 +197,7 @@ function render({ model, el }) {
   );
   if (brief || alone) fold.classList.add("d2lx-brief");
   el.append(
-    ...[ask.el, headLine("Weights α: the share of each thing"), strip],
+    ...[ask.el, headLine("Weights: the share of each thing"), strip],
     ...(brief ? [] : [strength.el]),
     ...(alone ? [] : [numbers, line.el]),
     ...(brief || alone ? [] : rest),

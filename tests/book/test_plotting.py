@@ -131,6 +131,7 @@ def test_tokens_stand_upright_only_where_they_would_run_into_each_other():
 
     assert rotations(["le", "chat", "est", "ici"]) == {0}
     assert rotations(["le", "chat", "aujourd'hui", "ici"]) == {90}
+    assert rotations(["le", "chat", "aujour\nd'hui", "ici"]) == {0}  # on two lines
 
 
 def test_ticks_without_tokens_are_whole_numbers():
