@@ -226,7 +226,10 @@ function render({ model, el }) {
   const predicted = (state) =>
     kernelPrediction(state.query, state.xs, state.ys, state.bandwidth, state.kernel);
   const numbers = readoutRow(found.el);
-  const results = h("div", {}, strip.el, formula, loo.el);
+  const hint = noteLine(
+    "Points and query can be dragged (by keyboard: arrows, Page Up, Page Down).",
+  );
+  const results = h("div", {}, hint, strip.el, formula, loo.el);
   const predict = predictFirst({
     question:
       "From the points, the bandwidth and the kernel: which value will be predicted at the query?",
@@ -238,13 +241,15 @@ function render({ model, el }) {
     covered: [hidden, numbers, results],
     onchange: () => live.redraw(),
   });
-  const hint = noteLine("Drag a point or the query (by keyboard: arrows, Page Up, Page Down).");
+  const legend = noteLine(
+    "Curve: the answer for every query. Hump: the window. Bars: how much each point counts. The scale on the left is for points and curve only.",
+  );
   const words = formulaLine();
   const key = noteLine(
     "The thick ray is the query, the others are keys. Of two bars the left is the Gaussian of their distance, the right softmax(q·k/h²).",
   );
   // What a view shows outside, and what it shows under More.
-  const regression = [h("div", {}, chart.el, numbers, hint), results];
+  const regression = [h("div", {}, chart.el, numbers, legend), results];
   const norms = [plane.el, h("div", {}, readoutRow(gap.el), key, pairs.el, words)];
   // Axes that had to grow, as for a link, are laid anew.
   const again = () => {

@@ -362,6 +362,18 @@ def test_the_strip_is_cut_into_the_weights(visit, strength, salience):
     assert strip["width"] == pytest.approx(slider["width"], abs=2)
 
 
+def test_bench_says_what_is_drawn_and_under_more_what_can_be_dragged(visit):
+    page = visit(NadarayaWatsonBench().to_html(), folded=True)
+    legend = page.get_by_text("Curve: the answer")
+    assert legend.is_visible()
+    for drawn in ("Curve", "Hump", "Bars"):
+        assert drawn in legend.inner_text()
+    hint = page.get_by_text("can be dragged")
+    assert not hint.is_visible()
+    page.get_by_text("More", exact=True).click()
+    assert hint.is_visible()
+
+
 def test_bench_of_points_in_one_place(visit):
     page = visit(NadarayaWatsonBench([0, 0], [0, 0], query=0).to_html())
     assert shown(page, "prediction") == 0
