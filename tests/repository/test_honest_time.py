@@ -16,9 +16,9 @@ def code(source="x = 1", tags=(), **data):
     return new_code_cell(source, metadata={"tags": list(tags)}, outputs=outputs if data else [])
 
 
-def test_70_words_take_a_minute_and_the_next_one_begins_another():
-    assert minutes(new_markdown_cell("word " * 70)) == 1
-    assert minutes(new_markdown_cell("word " * 71)) == 2
+def test_100_words_take_a_minute_and_the_next_one_begins_another():
+    assert minutes(new_markdown_cell("word " * 100)) == 1
+    assert minutes(new_markdown_cell("word " * 101)) == 2
 
 
 def test_a_displayed_formula_takes_a_minute():
@@ -44,7 +44,7 @@ def test_code_formulas_labels_and_addresses_are_no_words(text):
 def test_a_folded_answer_is_read_and_a_prediction_thought_about():
     folded = new_markdown_cell(":::{dropdown} Predict: what comes?\n" + "word " * 32 + "\n:::")
     found = honest_time.cost(new_notebook(cells=[folded]))
-    assert (found.words, found.predictions, found.minutes) == (35, 1, 2)  # 30 s and 90 s
+    assert (found.words, found.predictions, found.minutes) == (35, 1, 2)  # 21 s and 90 s
 
 
 def test_twelve_lines_of_code_or_output_take_two_minutes():
@@ -86,7 +86,7 @@ def test_the_minutes_of_an_exercise_hold_its_code():
 
 @pytest.mark.parametrize("before", ["… minutes", "9 minutes, 8 of them reading"])
 @pytest.mark.parametrize(
-    ("name", "after"), [("walk", "5 minutes, 4 of them reading"), ("workshop", "5 minutes")]
+    ("name", "after"), [("walk", "4 minutes, 3 of them reading"), ("workshop", "4 minutes")]
 )
 def test_writing_mends_the_header_and_nothing_else(before, name, after, tmp_path, capsys):
     path = tmp_path / f"{name}.ipynb"
@@ -97,8 +97,8 @@ def test_writing_mends_the_header_and_nothing_else(before, name, after, tmp_path
     honest_time.main(["--write", str(path)])
     found = nbformat.read(path, as_version=4)
     assert found.cells[0].source == f"# Title\n\n*About {after}. You need nothing.*"
-    assert honest_time.said(found) == honest_time.cost(found).minutes == 5
-    assert "5   22" in capsys.readouterr().out
+    assert honest_time.said(found) == honest_time.cost(found).minutes == 4
+    assert "4   22" in capsys.readouterr().out
 
 
 def test_a_changed_word_renames_its_cell_and_nothing_else(tmp_path):
