@@ -243,7 +243,7 @@ def page(cards: Sequence[dict[str, Any]]) -> Iterator[str]:
         }
         for name, value in facts.items():
             yield f"- {name}: {value}"
-        yield from ("", row("", *card["scores"]), "|---|" + "--:|" * len(card["scores"]))
+        yield from ("", row("weights", *card["scores"]), "|---|" + "--:|" * len(card["scores"]))
         for label in ("as stored", "as trained"):
             scores = card["scores"] if label == "as stored" else card["scores as trained"]
             yield row(label, *(told(name, value) for name, value in scores.items()))

@@ -65,6 +65,15 @@ def test_few_outputs_are_ignored_and_a_claim_follows_each(path):
         assert any("assert " in cell.source for cell in following), cells[i].source
 
 
+@each()
+def test_a_column_of_a_table_has_a_name(path):
+    """Read aloud, a head without a word is silence."""
+    for cell in read(path).cells:
+        if cell.cell_type == "markdown":
+            for head in re.findall(r"^(\|.*\|)\n\|[-: |]+\|$", cell.source, re.MULTILINE):
+                assert all(name.strip() for name in head.strip("|").split("|")), head
+
+
 def places_in(path: Path) -> set[str]:
     """All labels of a page, those of equations included."""
     text = path.read_text("utf8")
