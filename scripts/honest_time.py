@@ -22,7 +22,7 @@ SAID = re.compile(r"(?<=\*About )(\d+|…) minutes(?:, \d+ of them reading)?(?=\
 
 # Readers take a minute for 100 words, or for 6 lines of code or output, 45 seconds a figure, 3
 # minutes to play with an interactive one, a minute and a half to think before they open a
-# prediction, and a minute for a displayed formula. Of all sixteen walks readers said what a
+# prediction, and a minute for a displayed formula. Of fifteen walks readers said what a
 # typical one needs; the minutes given here lie within a quarter of the mean of each walk.
 WORDS, LINES, FORMULAS = 100, 6, 1
 FIGURES, EXPLORABLES, PREDICTIONS = Fraction(3, 4), 3, Fraction(3, 2)
