@@ -3,7 +3,6 @@
 The heads are an axis of the tensors, so all of them are computed at once. Errors: see `scoring`.
 """
 
-from functools import partial
 from typing import Any
 
 import torch
@@ -194,23 +193,28 @@ class MultiHeadAttention(Attends, nn.Module):
         if isinstance(relative, RotaryPositions):
             q = relative.turn(q, start)
         k, v = k.to(q.dtype), v.to(q.dtype)  # autocast may have ended since
-        if self.window is not None:
+        if (window := self.window) is not None:
             # Keys inside the window are never dropped, so subtracting the gap is exact.
-            sizes = q.shape[2], k.shape[2], self.window, self.num_first, start - gap
-            mask = partial(_nearby, unchanging(mask), *sizes, q.device)
+            mask = self._nearby(mask, window, q, k, start - gap)
         if isinstance(relative, LinearBiases):
-            places, dtype = (q.shape[2], k.shape[2], start, self.num_first, gap), q.dtype
-            heads = self.attention.attend(q, k, v, mask, lambda: relative.bias(*places).to(dtype))
+            sizes, dtype = (q.shape[2], k.shape[2], start, self.num_first, gap), q.dtype
+            heads = self.attention.attend(q, k, v, mask, lambda: relative.bias(*sizes).to(dtype))
         else:
             heads = self.attention.attend(q, k, v, mask)
         self._keep(self.attention._last())
         return self.W_o(join_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
 
+    def _nearby(self, mask: Mask, window: int, q: Tensor, k: Tensor, start: int) -> Mask:
+        """Return a function that makes the part of a mask that lies in the window."""
+        sizes, num_first, device = (q.shape[2], k.shape[2]), self.num_first, q.device
+        given = unchanging(mask)
 
-def _nearby(mask: Mask, *window: Any) -> Tensor:
-    """Return the part of a mask that lies in the window that `window_mask` makes of the rest."""
-    near, seen = window_mask(*window), made(mask)
-    return near if seen is None else near & seen  # (Q, K) and (B, 1, Q, K)
+        def make() -> Tensor:
+            near = window_mask(*sizes, window, num_first, start, device)  # (Q, K)
+            seen = made(given)
+            return near if seen is None else near & seen  # (Q, K) and (B, 1, Q, K)
+
+        return make
 
 
 def _check_heads(name: str, size: int, num_heads: int, heads: str = "num_heads") -> None:

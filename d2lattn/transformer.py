@@ -301,8 +301,8 @@ class DecoderBlock(nn.Module):
             Z = self.addnorm2.before(X)  # (B, T, D)
             X = self.addnorm2(X, self.attention2.attend(Z, *source, source_mask))
         X = self.addnorm3(X, self.ffn(self.addnorm3.before(X)))
-        k, v = self.attention1.keep(k), self.attention1.keep(v)  # (B, G, at most P + T, D / H)
-        return X, BlockState((k, v), source, source_mask, gap + so_far - k.shape[2])
+        past = self.attention1.keep(k), self.attention1.keep(v)  # (B, G, at most P + T, D / H)
+        return X, BlockState(past, source, source_mask, gap + so_far - past[0].shape[2])
 
 
 class TransformerState(NamedTuple):
@@ -375,8 +375,9 @@ class TransformerDecoder(Attends, AttentionDecoder):
     ) -> TransformerState:
         """Start at position 0; each block projects the encoder's outputs (B, S, D) once."""
         first, *rest = self.blks
-        state = first.init_state(enc_outputs, enc_valid_lens)  # its mask serves all blocks
-        others = (state._replace(source=block.init_state(enc_outputs).source) for block in rest)
+        state = first.init_state(enc_outputs, enc_valid_lens)
+        mask = state.source_mask  # shared by all blocks
+        others = (BlockState(None, block.init_state(enc_outputs).source, mask) for block in rest)
         return TransformerState(0, (state, *others))
 
     def forward(self, X: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
