@@ -64,7 +64,7 @@ def in_scores(kind: type[d2l.RotaryPositions]) -> Callable[[], dict]:
     return lambda: {"relative": kind(WIDTH // NUM_HEADS)}
 
 
-def with_gaps(kind: type[RandomTurns]) -> Callable[[], dict]:
+def scores_with_gaps(kind: type[RandomTurns]) -> Callable[[], dict]:
     """Say how to make both options of a stack: `kind` has to be told the places of each pass."""
 
     def make() -> dict:
@@ -99,10 +99,10 @@ WAYS: dict[str, tuple[Callable[[], dict], str]] = {
         "the same, but to each query and key the waves are added, as wide as a head",
     ),
     "rotary, gaps": (
-        with_gaps(RandomTurns),
+        scores_with_gaps(RandomTurns),
         "rotary, with places drawn as for *waves, gaps*",
     ),
-    "added to scores, gaps": (with_gaps(AddedToScores), "and these with such places"),
+    "added to scores, gaps": (scores_with_gaps(AddedToScores), "and these with such places"),
     "ALiBi": (
         lambda: {"relative": d2l.LinearBiases(NUM_HEADS)},
         "nothing is added; self-attention takes from each score the distance, times a slope",
