@@ -389,8 +389,8 @@ class TransformerDecoder(Attends, AttentionDecoder):
             raise wrong(ValueError, "the number of block states", len(before), needs)
         Y = self.pos_encoding(embed_tokens(self.embedding, X) * self.scale, position)  # (B, T, D)
         after, weights = [], []
-        for block, block_state in zip(self.blks, before, strict=True):
-            Y, block_state = block(Y, block_state)
+        for i, block in enumerate(self.blks):
+            Y, block_state = block(Y, before[i])
             after.append(block_state)
             source = block.attention2
             weights.append((block.attention1._last(), source and source._last()))
