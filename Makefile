@@ -67,16 +67,15 @@ nbval: .venv/installed
 weekly: book
 	$(PYTEST) -p no:nbval -m weekly --durations=5 tests
 
-# Other arithmetic, Pythons, PyTorchs and surroundings, one after the other: hours.
+# Other processors, Pythons and PyTorchs, one after the other (noxfile.py); takes about an hour.
 matrix: .venv/installed
-	$(BIN)/python scripts/matrix.py --output _build/matrix.md
+	$(BIN)/nox
 
-# Whether a hole is known in a package that is installed. Asks the index of packages, and fails
-# where that does not answer; with AUDIT=--unasked-is-fine it only says so.
+# Known vulnerabilities in the installed packages
 audit: .venv/installed
 	@$(PYTHON) -m venv .venv/audit
 	@.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
-	@$(BIN)/python scripts/audit.py $(AUDIT) .venv/audit/bin/pip-audit
+	@.venv/audit/bin/pip-audit --strict --skip-editable --path $(BIN)/../lib/python*/site-packages
 
 # Whether pages of others that the book leads to still answer; beside the book, not into it.
 links: .venv/installed
@@ -91,11 +90,11 @@ lab: .venv/installed
 	$(BIN)/jupyter lab "--LabApp.default_url=$(START)"
 
 notebooks: .venv/installed
-	$(BIN)/python scripts/run_notebooks.py
+	$(BIN)/python -m tools.run_notebooks
 
 # After a change of words alone: minutes in the headers, names of cells; nothing is run
 words: .venv/installed
-	@$(BIN)/python scripts/honest_time.py --write >/dev/null
+	@$(BIN)/python -m tools.honest_time --write >/dev/null
 
 serve: book
 	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
@@ -103,18 +102,18 @@ serve: book
 # To hand out, below _build: the book in one file; the walks printed; slides for teach.md's sessions;
 # the walks' figures
 zip: book
-	$(BIN)/python scripts/make_zip.py
+	$(BIN)/python -m tools.make_zip
 
 pdf: book
-	$(BIN)/python scripts/make_pdf.py
+	$(BIN)/python -m tools.make_pdf
 
 slides: .venv/installed
 	@command -v npm >/dev/null || { echo "slides need Node, for reveal.js"; exit 1; }
 	@cd javascript && { test -e node_modules/reveal.js || npm ci --silent; }
-	$(BIN)/python scripts/make_slides.py
+	$(BIN)/python -m tools.make_slides
 
 figures: .venv/installed
-	$(BIN)/python scripts/make_figures.py
+	$(BIN)/python -m tools.make_figures
 
 clean:
 	rm -rf .venv _build
@@ -132,7 +131,6 @@ fi
 endef
 
 .venv/installed: requirements.txt pyproject.toml
-	@$(PYTHON) scripts/check_python.py
 	@$(PYTHON) -m venv .venv
 	@$(TORCH)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt

@@ -1,6 +1,6 @@
 """Time and peak memory of our attention beside the explicit form and PyTorch's own.
 
-python benchmarks/attention.py prints the tables and writes them to
+python -m benchmarks.attention prints the tables and writes them to
 reference/benchmarks/attention.md, a section of the benchmarks page. With --heads it compares
 multi-head attention, in reference/benchmarks/multi-head.md; with --scores additive scores with dot
 products, in reference/benchmarks/scores.md, for which it needs a C++ compiler.
@@ -16,12 +16,12 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from measure import median_times, peak_memory, print_and_write, processor
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lattn as d2l
 import d2lattn.bare_after as after
+from benchmarks.measure import median_times, peak_memory, print_and_write, processor
 
 SIZES = [(32, 64), (16, 128), (8, 256), (8, 512), (4, 1024)]  # sequences, keys (and queries) each
 HEADS = 8
@@ -364,11 +364,11 @@ def row(*cells: str) -> str:
 
 def page(seconds: float):
     """Write the section of the page, line by line."""
-    yield "<!-- Written by: python benchmarks/attention.py -->"
+    yield "<!-- Written by: python -m benchmarks.attention -->"
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
-        f"{torch.get_num_threads()} threads, float32. Command: `python benchmarks/attention.py`."
+        f"{torch.get_num_threads()} threads, float32. Command: `python -m benchmarks.attention`."
     )
     yield ""
     yield (
@@ -403,12 +403,12 @@ def page(seconds: float):
 
 def multi_head_page(seconds: float):
     """Write the section on multi-head attention, line by line."""
-    yield "<!-- Written by: python benchmarks/attention.py --heads -->"
+    yield "<!-- Written by: python -m benchmarks.attention --heads -->"
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
         "1 thread, float32, self-attention without biases, forward and backward. "
-        "Command: `python benchmarks/attention.py --heads`."
+        "Command: `python -m benchmarks.attention --heads`."
     )
     yield ""
     yield (
@@ -442,12 +442,12 @@ def multi_head_page(seconds: float):
 
 def scores_page(seconds: float):
     """Write the section on what a score costs, line by line."""
-    yield "<!-- Written by: python benchmarks/attention.py --scores -->"
+    yield "<!-- Written by: python -m benchmarks.attention --scores -->"
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
         f"1 thread, float32, one sequence, h = d = {SCORE_WIDTH}. "
-        "Command: `python benchmarks/attention.py --scores`."
+        "Command: `python -m benchmarks.attention --scores`."
     )
     yield ""
     yield (

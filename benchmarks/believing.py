@@ -1,6 +1,6 @@
 """Chapter 4b's tests of attention again, on three seeds, and on real sentences.
 
-python benchmarks/believing.py trains both translators on the course's own corpus, hides and
+python -m benchmarks.believing trains both translators on the course's own corpus, hides and
 exchanges their states, gives them other weights, prints the tables and writes them to
 reference/benchmarks/believing.md.
 With --tatoeba PATH, what has no gold links is measured on real sentences too.
@@ -17,13 +17,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import exchanging
-import other_weights
 import torch
-import translation
-from measure import print_and_write, processor
 
 import d2lattn as d2l
+from benchmarks import exchanging, other_weights, translation
+from benchmarks.measure import print_and_write, processor
 from d2lattn.corpus import Pair, batches
 from d2lattn.corpus.tatoeba import read_tatoeba, split_by_source
 from d2lattn.training import evaluating
@@ -224,7 +222,7 @@ def real_sentences(options: argparse.Namespace) -> Iterator[str]:
 
 def page(options: argparse.Namespace) -> Iterator[str]:
     """Write the page, line by line."""
-    command = "python benchmarks/believing.py"
+    command = "python -m benchmarks.believing"
     if options.tatoeba:
         command += " --tatoeba eng-fra.tsv"
     yield f"<!-- Written by: {command} -->"

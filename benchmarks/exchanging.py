@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import torch
-import translation
 from torch import Tensor
 
 import d2lattn as d2l
+from benchmarks import translation
 from d2lattn.corpus import Pair, batches
 from d2lattn.corpus.lexicon import lexicon
 from d2lattn.training import evaluating

@@ -1,6 +1,6 @@
 """Time from input to paint of each explorable in Chromium, and its bytes in a page.
 
-python benchmarks/explorables.py prints the table; with --write it also goes to
+python -m benchmarks.explorables prints the table; with --write it also goes to
 reference/benchmarks/explorables.md, the section of the benchmarks page.
 
 What is timed: a slider's input event (where a figure has points and no sliders, an arrow key on a
@@ -352,7 +352,7 @@ def main() -> None:
             f"the quietest of {ROUNDS} rounds of {MOVES} moves of the sliders, "
             "in a window 1000 pixels wide; time of the main thread, and the clock's 95th percentile"
         )
-        text = f"{found}\n\n{where}; {how}. Called by `python benchmarks/explorables.py --write`.\n"
+        text = f"{found}\n\n{where}; {how}. Called by `python -m benchmarks.explorables --write`.\n"
         PAGE.write_text(text, encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
 """What the heads of chapter 5b's translator are worth: one and two switched off, five trainings.
 
-python benchmarks/head_worth.py trains the translator with four heads on the course's own corpus,
+python -m benchmarks.head_worth trains the translator with four heads on the course's own corpus,
 once for each seed, prints the table and writes it to reference/benchmarks/head-worth.md.
 """
 
@@ -12,10 +12,12 @@ from itertools import combinations
 from pathlib import Path
 
 import torch
-from heads import DECAY_SHARE, FORMS, LEARNING_RATE, OTHERS, fit
-from measure import print_and_write, processor
 from torch import Tensor
-from translation import (
+
+import d2lattn as d2l
+from benchmarks.heads import DECAY_SHARE, FORMS, LEARNING_RATE, OTHERS, fit
+from benchmarks.measure import print_and_write, processor
+from benchmarks.translation import (
     BATCH_SIZE,
     EVALUATION_BATCH,
     FOLDER,
@@ -24,8 +26,6 @@ from translation import (
     row,
     rule,
 )
-
-import d2lattn as d2l
 from d2lattn.corpus import Pair, batches
 from d2lattn.training import evaluating
 
@@ -128,11 +128,11 @@ def page(options: argparse.Namespace) -> Iterator[str]:
     """Write the page, line by line."""
     corpus, seeds = corpus_for(options), options.seeds
     results = [measure(seed, corpus) for seed in seeds]
-    yield "<!-- Written by: python benchmarks/head_worth.py -->"
+    yield "<!-- Written by: python -m benchmarks.head_worth -->"
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread."
-        f" Command: `python benchmarks/head_worth.py`. The same translator with four heads, "
+        f" Command: `python -m benchmarks.head_worth`. The same translator with four heads, "
         f"{len(corpus.train):,} pairs once, in batches of {BATCH_SIZE}; Adam at {LEARNING_RATE} "
         f"falling to 0 over the last {DECAY_SHARE:.0%} of the steps; seeds "
         f"{', '.join(map(str, seeds))}. *Wrong*: percent of the words of {len(corpus.test):,} test "

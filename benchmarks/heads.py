@@ -1,6 +1,6 @@
 """Chapter 5b's translator with one head and with four: what they learn, and who does what.
 
-python benchmarks/heads.py trains 5b.3's translator with one head and with four on the course's
+python -m benchmarks.heads trains 5b.3's translator with one head and with four on the course's
 own corpus, once for each seed, prints the tables and writes them to reference/benchmarks/heads.md.
 """
 
@@ -12,11 +12,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
-from believing import counted
-from exchanging import WHEN, articles, articles_turned
-from measure import print_and_write, processor
 from torch import Tensor, nn
-from translation import (
+
+import d2lattn as d2l
+from benchmarks.believing import counted
+from benchmarks.exchanging import WHEN, articles, articles_turned
+from benchmarks.measure import print_and_write, processor
+from benchmarks.translation import (
     BATCH_SIZE,
     EMBED_SIZE,
     EVALUATION_BATCH,
@@ -31,8 +33,6 @@ from translation import (
     spread,
     translate,
 )
-
-import d2lattn as d2l
 from d2lattn.corpus import Pair, Vocabulary, batches
 from d2lattn.training import evaluating
 
@@ -245,11 +245,11 @@ def page(options: argparse.Namespace) -> Iterator[str]:
     """Write the page, line by line."""
     corpus, seeds = corpus_for(options), options.seeds
     one, four = ([measure(heads, seed, corpus) for seed in seeds] for heads in HEADS)
-    yield "<!-- Written by: python benchmarks/heads.py -->"
+    yield "<!-- Written by: python -m benchmarks.heads -->"
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread."
-        f" Command: `python benchmarks/heads.py`. Chapter 5b's translator, {len(corpus.train):,} "
+        f" Command: `python -m benchmarks.heads`. Chapter 5b's translator, {len(corpus.train):,} "
         f"pairs once, in batches of {BATCH_SIZE}; Adam at {LEARNING_RATE} falling to 0 over the "
         f"last {DECAY_SHARE:.0%} of the steps; seeds {', '.join(map(str, seeds))}. A seed gives "
         "the same first numbers and the same order of the pairs to one head and to four. What "

@@ -1,6 +1,6 @@
 """How much `import d2lattn` adds to `import torch`.
 
-usage: python benchmarks/import_time.py [ROUNDS]
+usage: python -m benchmarks.import_time [ROUNDS]
 
 Each round is a fresh process that imports one after the other and reads the processor's clock, so
 that what else the machine does counts for nothing; the median ratio should stay below 1.15.

@@ -1,6 +1,6 @@
 """Time of a convolution, a GRU, self-attention and restricted self-attention over n and d.
 
-python benchmarks/layers.py prints the table and writes it to reference/benchmarks/layers.md, a
+python -m benchmarks.layers prints the table and writes it to reference/benchmarks/layers.md, a
 section of the benchmarks page.
 """
 
@@ -12,9 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from measure import median_times, processor
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from benchmarks.measure import median_times, processor
 
 PAGE = Path(__file__).parents[1] / "reference" / "benchmarks" / "layers.md"
 LENGTHS, WIDTHS = (128, 256, 512, 1024), (64, 128, 256, 512)
@@ -66,11 +67,11 @@ def exponent(sizes: tuple[int, ...], times: list[float]) -> float:
 def page(seconds: float) -> list[str]:
     """The section, line by line."""
     lines = [
-        "<!-- Written by: python benchmarks/layers.py -->",
+        "<!-- Written by: python -m benchmarks.layers -->",
         "",
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
         f"1 thread, float32, one sequence, forward. Kernel of {KERNEL}; restricted to {REACH} "
-        "places each side. Command: `python benchmarks/layers.py`.",
+        "places each side. Command: `python -m benchmarks.layers`.",
         "",
         "Milliseconds of processor time; the layers take turns. *Self-attention* is the formula "
         "written out, *fused* PyTorch's own kernel; neither has projections, as in chapter 6's "

@@ -1,6 +1,6 @@
 """Looking up by different scores: which learning rate suits each, and how good it is then.
 
-python benchmarks/looking_up.py trains five networks side by side for each task, score, width and
+python -m benchmarks.looking_up trains five networks side by side for each task, score, width and
 rate of chapters 3 and 3b, prints the tables and writes them to reference/benchmarks/looking-up.md.
 Each training is kept in a file as soon as it is done, and not done again.
 """
@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from measure import kept_or_made, print_and_write, processor
-from translation import FOLDER, row, rule
 
+from benchmarks.measure import kept_or_made, print_and_write, processor
+from benchmarks.translation import FOLDER, row, rule
 from d2lattn.book.experiments import look_up
 
 KEPT = Path("looking_up.jsonl")
@@ -87,12 +87,12 @@ def page(options: argparse.Namespace) -> Iterator[str]:
             run = {"name": name, "rate": rate, "moments": options.moments}
             make = partial(measure, name, rate, tuple(options.moments))
             runs.append(kept_or_made(options.keep, run, make))
-    yield "<!-- Written by: python benchmarks/looking_up.py -->"
+    yield "<!-- Written by: python -m benchmarks.looking_up -->"
     yield ""
     averages = (f"{average(task):.3f} ({name})" for name, task in TASKS.items())
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread,"
-        f" float32. Command: `python benchmarks/looking_up.py`. {look_up.NUM_NETWORKS} networks "
+        f" float32. Command: `python -m benchmarks.looking_up`. {look_up.NUM_NETWORKS} networks "
         "each, trained by Adam on 64 fresh examples a step. Squared errors on 1,000 examples a "
         "network; without looking, from the average of all values, one gets "
         f"{' and '.join(averages)}. *scaled*: over √d."

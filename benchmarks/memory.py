@@ -1,6 +1,6 @@
 """What a writer may forget: small models trained each with another saving on the cache.
 
-python benchmarks/memory.py trains a decoder alone, once for each way and seed, on texts that hold
+python -m benchmarks.memory trains a decoder alone, once for each way and seed, on texts that hold
 what it needs at the start, in the middle and near by; prints the tables and writes them to
 reference/benchmarks/memory.md. Each training is kept in a file as soon as it is done, and not done
 again. With --written it trains three of them once more, counts what they write without a mistake,
@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from measure import kept_or_made, median_times, print_and_write, processor
-from relative import each
 from torch import Tensor, nn
-from translation import FOLDER, row, rule
 
 import d2lattn as d2l
+from benchmarks.measure import kept_or_made, median_times, print_and_write, processor
+from benchmarks.relative import each
+from benchmarks.translation import FOLDER, row, rule
 from d2lattn.corpus import Corpus, Pair, Vocabulary, load_corpus
 from d2lattn.decoding import greedily
 from d2lattn.transformer import BlockState, TransformerState
@@ -250,7 +250,7 @@ def written(options: argparse.Namespace) -> Iterator[str]:
         for place in range(len(corpus.test))
         if right[best][place] and not any(right[way][place] for way in others)
     )
-    yield "<!-- Written by: python benchmarks/memory.py --written -->"
+    yield "<!-- Written by: python -m benchmarks.memory --written -->"
     yield ""
     yield (
         f"One training of each, once more with seed {seed}: how many of {len(corpus.test):,} "
@@ -311,11 +311,11 @@ def page(options: argparse.Namespace) -> Iterator[str]:
     corpus = load_corpus(num_train=options.pairs, num_test=options.held_out)
     found = measured(options, corpus)
     size = len(vocabulary(corpus))
-    yield "<!-- Written by: python benchmarks/memory.py -->"
+    yield "<!-- Written by: python -m benchmarks.memory -->"
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread,"
-        " float32. Command: `python benchmarks/memory.py`. A decoder alone, without a source: "
+        " float32. Command: `python -m benchmarks.memory`. A decoder alone, without a source: "
         f"width {WIDTH}, {NUM_LAYERS} layers, {NUM_HEADS} heads of {HEAD}, norm first, rotary "
         f"positions; networks of {FFN}, wider where attention has fewer parameters, so that all "
         f"have as many. A text is one of {len(NAMES)} names, an English sentence and `<eos>`, which"

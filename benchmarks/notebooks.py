@@ -1,6 +1,6 @@
 """Run notebooks as Binder would: on one processor, with 2 GB of memory and no more.
 
-usage: python benchmarks/notebooks.py [NOTEBOOK ...] [--output FILE]
+usage: python -m benchmarks.notebooks [NOTEBOOK ...] [--output FILE]
 (all of chapters/ if none is named; without FILE the page in the book)
 
 The limit is the system's own (`setrlimit`, RLIMIT_DATA): a process that asks for more private space
@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import psutil
-from measure import print_and_write, processor
+
+from benchmarks.measure import print_and_write, processor
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"

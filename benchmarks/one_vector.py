@@ -1,6 +1,6 @@
 """Is it one vector's fault? The translator without attention, wider and trained for longer.
 
-python benchmarks/one_vector.py trains each model once on the course's own corpus, prints BLEU by
+python -m benchmarks.one_vector trains each model once on the course's own corpus, prints BLEU by
 the length of the sentence, and writes the table to reference/benchmarks/one-vector.md.
 """
 
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-import translation
-from measure import print_and_write, processor
 
 import d2lattn as d2l
+from benchmarks import translation
+from benchmarks.measure import print_and_write, processor
 from d2lattn.corpus import Vocabulary, batches
 
 BATCH_SIZE, EMBED_SIZE, DROPOUT, DECAY_SHARE = 64, 64, 0.1, 0.6
@@ -56,7 +56,7 @@ def page(options: argparse.Namespace) -> Iterator[str]:
         Vocabulary(pair.target for pair in corpus.train),
     )
     threads = torch.get_num_threads()
-    yield f"<!-- Written by: python benchmarks/one_vector.py --threads {threads} -->"
+    yield f"<!-- Written by: python -m benchmarks.one_vector --threads {threads} -->"
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "

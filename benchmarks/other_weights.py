@@ -7,10 +7,10 @@ to, the decoder's state and the words it has read. benchmarks/believing.py asks 
 from collections.abc import Iterator, Sequence
 
 import torch
-import translation
 from torch import Tensor
 
 import d2lattn as d2l
+from benchmarks import translation
 from d2lattn.corpus import Pair, batches
 from d2lattn.training import evaluating
 

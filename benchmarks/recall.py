@@ -1,6 +1,6 @@
 """Attention that carries a sum: what a written word costs, and how many pairs a matrix recalls.
 
-python benchmarks/recall.py trains networks of each way and width on recall, five side by side,
+python -m benchmarks.recall trains networks of each way and width on recall, five side by side,
 prints the tables and writes them to reference/benchmarks/recall.md. Each training is kept in a file
 as soon as it is done, and not done again.
 """
@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from measure import kept_or_made, median_times, print_and_write, processor
-from relative import each
 from torch import Tensor
 from torch.nn import functional as F
-from translation import FOLDER, row, rule
 
+from benchmarks.measure import kept_or_made, median_times, print_and_write, processor
+from benchmarks.relative import each
+from benchmarks.translation import FOLDER, row, rule
 from d2lattn.book.experiments import recall
 
 KEPT = Path("recall.jsonl")
@@ -154,11 +154,11 @@ def whole(options: argparse.Namespace) -> Iterator[str]:
 
 def page(options: argparse.Namespace) -> Iterator[str]:
     """Write the page, line by line."""
-    yield "<!-- Written by: python benchmarks/recall.py -->"
+    yield "<!-- Written by: python -m benchmarks.recall -->"
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread,"
-        " float32. Command: `python benchmarks/recall.py`."
+        " float32. Command: `python -m benchmarks.recall`."
     )
     yield ""
     yield (

@@ -1,8 +1,8 @@
 """Nine ways to say where a word stands, in chapter 7's translator: what lies beyond its lengths.
 
-python benchmarks/relative.py trains the small Transformer once for each way and seed, prints the
+python -m benchmarks.relative trains the small Transformer once for each way and seed, prints the
 tables and writes them to reference/benchmarks/relative.md. Pairs, sizes and training are those of
-python benchmarks/transformer.py --race. Each training is kept in a file as soon as it is done, and
+python -m benchmarks.transformer --race. Each training is kept in a file as soon as it is done, and
 not done again.
 """
 
@@ -15,9 +15,11 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from measure import kept_or_made, median_times, print_and_write, processor
 from torch import Tensor
-from translation import (
+
+import d2lattn as d2l
+from benchmarks.measure import kept_or_made, median_times, print_and_write, processor
+from benchmarks.translation import (
     BATCH_SIZE,
     FOLDER,
     LENGTHS,
@@ -30,8 +32,6 @@ from translation import (
     rule,
     translate,
 )
-
-import d2lattn as d2l
 from d2lattn.book.experiments.starts import FARTHEST, REACH, RandomPlaces, RandomStarts, RandomTurns
 from d2lattn.corpus import Corpus, Vocabulary, batches
 
@@ -231,11 +231,11 @@ def page(options: argparse.Namespace) -> Iterator[str]:
     """Write the page, line by line."""
     corpus = corpus_for(options)
     found = measured(options, corpus)
-    yield "<!-- Written by: python benchmarks/relative.py -->"
+    yield "<!-- Written by: python -m benchmarks.relative -->"
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread,"
-        " float32. Command: `python benchmarks/relative.py`. The small Transformer (width "
+        " float32. Command: `python -m benchmarks.relative`. The small Transformer (width "
         f"{WIDTH}, networks of {SIZES['ffn_num_hiddens']}, {NUM_HEADS} heads, "
         f"{SIZES['num_layers']} layers on either side), trained on the same "
         f"{len(corpus.train):,} pairs, {options.epochs} times through, in batches of {BATCH_SIZE}; "

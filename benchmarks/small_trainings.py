@@ -1,6 +1,6 @@
 """The small trainings of chapters 4 to 7, each with five seeds.
 
-python benchmarks/small_trainings.py trains what the pages speak of, prints the tables and writes
+python -m benchmarks.small_trainings trains what the pages speak of, prints the tables and writes
 them to reference/benchmarks/small-trainings.md. Each training is kept in a file as soon as it is
 done, and not done again.
 """
@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from measure import kept_or_made, print_and_write, processor
-from relative import each
-from translation import FOLDER, row, rule
 
+from benchmarks.measure import kept_or_made, print_and_write, processor
+from benchmarks.relative import each
+from benchmarks.translation import FOLDER, row, rule
 from d2lattn.book.experiments import backwards, cities, first_symbol, mixes, stacks
 
 KEPT = Path("small_trainings.jsonl")
@@ -185,11 +185,11 @@ def table(name: str, options: argparse.Namespace) -> Iterator[str]:
 
 def page(options: argparse.Namespace) -> Iterator[str]:
     """Write the page, line by line."""
-    yield "<!-- Written by: python benchmarks/small_trainings.py -->"
+    yield "<!-- Written by: python -m benchmarks.small_trainings -->"
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread,"
-        " float32. Command: `python benchmarks/small_trainings.py`. Each cell is the mean of "
+        " float32. Command: `python -m benchmarks.small_trainings`. Each cell is the mean of "
         f"{options.seeds} trainings, with seeds from 0 on, and behind it that of each."
     )
     for name in options.experiments:

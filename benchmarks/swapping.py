@@ -1,6 +1,6 @@
 """Chapter 4b's swap over all sentences: the state looked at, the word's own, one at random.
 
-python benchmarks/swapping.py trains both translators from several seeds, carries single states over
+python -m benchmarks.swapping trains both translators from several seeds, carries single states over
 from a sentence with another word, and counts which French words turn. It prints the table and
 writes it to reference/benchmarks/swapping.md.
 """
@@ -12,12 +12,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import believing
-import exchanging
 import torch
-import translation
-from measure import print_and_write, processor
 
+from benchmarks import believing, exchanging, translation
+from benchmarks.measure import print_and_write, processor
 from d2lattn.corpus import Pair
 
 COLUMNS = {
@@ -76,7 +74,7 @@ def page(options: argparse.Namespace) -> Iterator[str]:
     settings = argparse.Namespace(
         **{**vars(believing.OWN), "epochs": options.epochs or believing.OWN.epochs}
     )
-    command = "python benchmarks/swapping.py"
+    command = "python -m benchmarks.swapping"
     yield f"<!-- Written by: {command} -->"
     yield ""
     yield (

@@ -1,6 +1,6 @@
 """Attention with its table, in rows, in tiles and by PyTorch's kernel: memory and time over length.
 
-python benchmarks/table.py prints the tables of chapter 9 and writes them to
+python -m benchmarks.table prints the tables of chapter 9 and writes them to
 reference/benchmarks/table.md.
 """
 
@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
-from measure import median_times, peak_memory, print_and_write, processor
 from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
-from translation import FOLDER, row, rule
 
+from benchmarks.measure import median_times, peak_memory, print_and_write, processor
+from benchmarks.translation import FOLDER, row, rule
 from d2lattn.bare_after import running_attention
 
 WIDTH, TILE = 64, 128
@@ -151,11 +151,11 @@ def tables(lengths: list[int], seconds: float) -> Iterator[str]:
 
 def page(options: argparse.Namespace) -> Iterator[str]:
     """Write the page, line by line."""
-    yield "<!-- Written by: python benchmarks/table.py -->"
+    yield "<!-- Written by: python -m benchmarks.table -->"
     yield ""
     yield (
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread,"
-        f" float32. Command: `python benchmarks/table.py`. One sequence, one head of width {WIDTH},"
+        f" float32. Command: `python -m benchmarks.table`. One sequence, one head of width {WIDTH},"
         " n queries and n keys, none masked. Memory is the most that PyTorch's allocator had given "
         "out at once, beside queries, keys and values, and is exact; a MB is a million bytes. Time "
         "is the median over rounds in which every form has one turn. Forward alone runs without "

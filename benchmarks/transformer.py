@@ -1,6 +1,6 @@
 """The Transformer: beside GRUs on the course's corpus, step by step, and beside PyTorch's.
 
-python benchmarks/transformer.py trains the three translators, once for each seed, prints the tables
+python -m benchmarks.transformer trains the three translators, once for each seed, prints the tables
 and writes them to reference/benchmarks/transformer.md. With --decoding it times writing token by
 token, in transformer-decoding.md; with --encoder a training step of the encoder beside PyTorch's
 own, in transformer-encoder.md. With --race it trains the shipped Transformer's size beside a GRU
@@ -21,9 +21,12 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from measure import kept_or_made, median_times, print_and_write, processor
 from torch import Tensor, nn
-from translation import (
+
+import d2lattn as d2l
+from benchmarks.measure import kept_or_made, median_times, print_and_write, processor
+from benchmarks.pytorch_layers import load, stack_as_pytorchs
+from benchmarks.translation import (
     BATCH_SIZE,
     BOTH,
     EMBED_SIZE,
@@ -48,13 +51,8 @@ from translation import (
     spread,
     translate,
 )
-
-import d2lattn as d2l
 from d2lattn.book.experiments.starts import FARTHEST, REACH, RandomPlaces, RandomStarts
 from d2lattn.corpus import Corpus, Pair, Vocabulary, batches, load_corpus
-
-sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from twins import load, stack_as_pytorchs
 
 FOLDER = Path(__file__).parents[1] / "reference" / "benchmarks"
 KEPT = Path("transformer-race.jsonl")
@@ -169,7 +167,7 @@ def translators(options: argparse.Namespace) -> Iterator[str]:
     def cells(kind: str, *wanted: object, digits: int = 1) -> list[str]:
         return [spread([found[name] for found in measured[kind]], digits) for name in wanted]
 
-    yield from head("python benchmarks/transformer.py")
+    yield from head("python -m benchmarks.transformer")
     yield ""
     yield (
         f"Three translators, trained on the same {len(corpus.train):,} pairs for {options.epochs} "
@@ -388,7 +386,7 @@ def sentences(options: argparse.Namespace) -> Iterator[str]:
     """Write the section on what the race's first trainings write, line by line."""
     corpus, everything = corpus_for(options), load_corpus(num_train=0)
     first = {name: train_racer(name, 0, options.epochs, corpus) for name in SHOWN}
-    yield from head("python benchmarks/transformer.py --sentences")
+    yield from head("python -m benchmarks.transformer --sentences")
     yield ""
     yield (
         "The race's GRUs and its Transformer of seed 0, trained as there. *Right* counts the "
@@ -438,7 +436,7 @@ def race(
     if options.only:
         return
 
-    yield from head(f"python benchmarks/transformer.py {command}")
+    yield from head(f"python -m benchmarks.transformer {command}")
     yield ""
     yield (
         f"Translators trained on the same {len(corpus.train):,} pairs, {options.epochs} times "
@@ -553,7 +551,7 @@ def decoding(options: argparse.Namespace) -> Iterator[str]:
                 times[name].append(time.process_time() - start)
     times = {name: statistics.median(found) for name, found in times.items()}
 
-    yield from head("python benchmarks/transformer.py --decoding")
+    yield from head("python -m benchmarks.transformer --decoding")
     yield ""
     yield (
         f"Greedy writing, {options.batch_size} at once, beside a source of {SOURCE} positions: "
@@ -624,7 +622,7 @@ def encoders(batch: int, length: int, width: int, ffn: int, heads: int, padded: 
 
 def encoding(options: argparse.Namespace) -> Iterator[str]:
     """Write the section on the encoder, line by line."""
-    yield from head("python benchmarks/transformer.py --encoder")
+    yield from head("python -m benchmarks.transformer --encoder")
     yield ""
     yield (
         "A training step of two encoder blocks, forwards and backwards, for the input and all "

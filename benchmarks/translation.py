@@ -1,6 +1,6 @@
 """Translators without and with attention: what they learn, how fast, and where they look.
 
-python benchmarks/translation.py trains on the course's own corpus, once for each seed, prints the
+python -m benchmarks.translation trains on the course's own corpus, once for each seed, prints the
 tables and writes them to reference/benchmarks/translation.md. With --tatoeba PATH it trains on
 real sentences and writes reference/benchmarks/translation-tatoeba.md.
 """
@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from measure import median_times, peak_memory, print_and_write, processor
 
 import d2lattn as d2l
+from benchmarks.measure import median_times, peak_memory, print_and_write, processor
 from d2lattn.corpus import Corpus, Pair, Vocabulary, batches, load_corpus
 from d2lattn.corpus.tatoeba import read_tatoeba, references, split_by_source
 
@@ -432,7 +432,7 @@ def tatoeba(options: argparse.Namespace) -> Iterator[str]:
 
 def head(options: argparse.Namespace) -> Iterator[str]:
     """Write what made the page: command, versions, machine, sizes."""
-    command = "python benchmarks/translation.py"
+    command = "python -m benchmarks.translation"
     if options.tatoeba:
         command += " --tatoeba eng-fra.tsv"
     if options.threads:

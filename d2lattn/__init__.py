@@ -39,7 +39,7 @@ from d2lattn.analysis.metrics import (
     uniform_links,
 )
 from d2lattn.analysis.steps import AttentionSteps, attention_steps, teacher_forced_attention
-from d2lattn.checks import asked_for
+from d2lattn.checks import optional_import
 from d2lattn.decoding import Hypothesis, beam_search, greedy_decode
 from d2lattn.kernel_regression import (
     KERNELS,
@@ -47,9 +47,9 @@ from d2lattn.kernel_regression import (
     boxcar,
     epanechnikov,
     gaussian,
+    leave_one_out,
     leave_one_out_error,
     nadaraya_watson,
-    others,
     triangular,
 )
 from d2lattn.masks import sequence_mask
@@ -113,6 +113,6 @@ def __getattr__(name: str) -> Any:
     if name not in BOOK:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, inside = BOOK[name].partition(":")
-    with asked_for(f"d2l.{name}"):
+    with optional_import(f"d2l.{name}"):
         found = import_module(module)
     return getattr(found, inside) if inside else found

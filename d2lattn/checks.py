@@ -14,14 +14,14 @@ from torch import Tensor, nn
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
-def wrong(error: type[Exception], name: str, found: Any, needs: str) -> Exception:
+def argument_error(error: type[Exception], name: str, found: Any, needs: str) -> Exception:
     """Make the error to raise.
 
-    >>> wrong(ValueError, "keys", torch.ones(2, 3), "(B, K, D)")
+    >>> argument_error(ValueError, "keys", torch.ones(2, 3), "(B, K, D)")
     ValueError('keys has shape (2, 3); it needs (B, K, D)')
-    >>> wrong(ValueError, "max_len", 0, "to be 1 or more")
+    >>> argument_error(ValueError, "max_len", 0, "to be 1 or more")
     ValueError('max_len is 0; it needs to be 1 or more')
-    >>> wrong(TypeError, "keys", [1.0], "a tensor")
+    >>> argument_error(TypeError, "keys", [1.0], "a tensor")
     TypeError('keys has type list; it needs a tensor')
     """
     tensor = isinstance(found, Tensor)
@@ -46,7 +46,7 @@ def check_shapes(**arguments: tuple[Any, ...]) -> None:
     sizes: dict[Any, int] = {}
     for name, (found, *axes) in arguments.items():
         if not isinstance(found, Tensor):
-            raise wrong(TypeError, name, found, "a tensor")
+            raise argument_error(TypeError, name, found, "a tensor")
         needed = [sizes.get(axis, axis) for axis in axes]  # sizes known so far
         last = axes[0] == "..."
         shape = found.shape[1 - len(axes) :] if last else found.shape
@@ -56,7 +56,7 @@ def check_shapes(**arguments: tuple[Any, ...]) -> None:
                 fits = False
         if not fits:
             needs = _axes(axes) if needed == axes else f"{_axes(axes)} = {_axes(needed)}"
-            raise wrong(ValueError, name, found, needs)
+            raise argument_error(ValueError, name, found, needs)
 
 
 def check_floats(layer: nn.Module | None = None, /, **tensors: Any) -> None:
@@ -69,15 +69,17 @@ def check_floats(layer: nn.Module | None = None, /, **tensors: Any) -> None:
         first_name, first = next(iter(tensors.items()))
     for name, found in tensors.items():
         if not isinstance(found, Tensor) or not found.is_floating_point():
-            raise wrong(TypeError, name, found, "a tensor of floating-point numbers")
+            raise argument_error(TypeError, name, found, "a tensor of floating-point numbers")
         if found.dtype != first.dtype and not _autocast(found.device.type):
-            raise wrong(TypeError, name, found, f"{first.dtype}, the dtype of {first_name}")
+            raise argument_error(
+                TypeError, name, found, f"{first.dtype}, the dtype of {first_name}"
+            )
 
 
 def check_integers(name: str, found: Tensor) -> None:
     """Make sure that it is a tensor of integers; booleans do not count."""
     if not isinstance(found, Tensor) or found.dtype not in INTEGERS:
-        raise wrong(TypeError, name, found, "a tensor of integers")
+        raise argument_error(TypeError, name, found, "a tensor of integers")
 
 
 def check_range(name: str, found: Tensor, least: int, most: int) -> None:
@@ -99,7 +101,9 @@ def check_range(name: str, found: Tensor, least: int, most: int) -> None:
     for entry in (smallest, largest):
         if not least <= entry <= most:
             place = (found == entry).nonzero()[0].tolist()
-            raise wrong(ValueError, f"{name}{place}", entry, f"to be from {least} to {most}")
+            raise argument_error(
+                ValueError, f"{name}{place}", entry, f"to be from {least} to {most}"
+            )
 
 
 def check_sizes(**sizes: int) -> None:
@@ -111,9 +115,9 @@ def check_sizes(**sizes: int) -> None:
     """
     for name, size in sizes.items():
         if not isinstance(size, Integral):
-            raise wrong(TypeError, name, size, "an integer")
+            raise argument_error(TypeError, name, size, "an integer")
         if size < 1:
-            raise wrong(ValueError, name, size, "to be 1 or more")
+            raise argument_error(ValueError, name, size, "to be 1 or more")
 
 
 def check_share(name: str, share: float) -> float:
@@ -124,17 +128,17 @@ def check_share(name: str, share: float) -> float:
     ValueError: dropout is nan; it needs to be from 0 to 1
     """
     if not isinstance(share, Real):
-        raise wrong(TypeError, name, share, "a number")
+        raise argument_error(TypeError, name, share, "a number")
     if not 0 <= share <= 1:
-        raise wrong(ValueError, name, share, "to be from 0 to 1")
+        raise argument_error(ValueError, name, share, "to be from 0 to 1")
     return share
 
 
 @contextmanager
-def asked_for(what: str) -> Iterator[None]:
+def optional_import(what: str) -> Iterator[None]:
     """If an import in this block fails, say in one line which package `what` needs.
 
-    >>> with asked_for("d2l.bleu"):
+    >>> with optional_import("d2l.bleu"):
     ...     import a_package_that_is_not_here
     Traceback (most recent call last):
     ModuleNotFoundError: d2l.bleu needs a_package_that_is_not_here; install what the book needs: \

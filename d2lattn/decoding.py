@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lattn.checks import check_integers, check_shapes, check_sizes, wrong
+from d2lattn.checks import argument_error, check_integers, check_shapes, check_sizes
 from d2lattn.scoring import NoWeights
 from d2lattn.seq2seq import Decoder, EncoderDecoder
 from d2lattn.training import evaluating
@@ -140,7 +140,7 @@ def beam_search(
     check_shapes(source=(source, "B", "S"))
     check_sizes(max_len=max_len, beam_size=beam_size)
     if not math.isfinite(length_penalty):
-        raise wrong(ValueError, "length_penalty", length_penalty, "to be finite")
+        raise argument_error(ValueError, "length_penalty", length_penalty, "to be finite")
     batch_size, device = len(source), source.device
     # At the start all slots of a sentence are the same, so only the first may be continued.
     score = torch.full((batch_size, beam_size), -torch.inf, device=device)

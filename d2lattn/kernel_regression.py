@@ -14,7 +14,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from d2lattn.checks import check_floats, check_shapes, wrong
+from d2lattn.checks import argument_error, check_floats, check_shapes
 from d2lattn.scoring import Attends
 
 Kernel = Callable[[Tensor], Tensor]
@@ -123,17 +123,19 @@ def _weights(kernel: Kernel, u: Tensor, differences: Tensor) -> Tensor:
         return torch.softmax(scores.masked_fill(lost & nearest, 0.0), dim=-1)
     heights = kernel(u)
     if heights.shape != u.shape:
-        raise wrong(ValueError, "what kernel gives", heights, f"the shape of u, {tuple(u.shape)}")
+        raise argument_error(
+            ValueError, "what kernel gives", heights, f"the shape of u, {tuple(u.shape)}"
+        )
     if not (torch.isfinite(heights) & (heights >= 0)).all():
         raise ValueError("kernel gave negative or non-finite heights; it needs to give heights ≥ 0")
     totals = heights.sum(dim=-1, keepdim=True)  # (B, Q, 1)
     return heights / totals.masked_fill(totals == 0, 1.0)
 
 
-def others(points: Tensor) -> Tensor:
+def leave_one_out(points: Tensor) -> Tensor:
     """List all the other points for each point: (K,) -> (K, K − 1).
 
-    >>> others(torch.tensor([1.0, 2.0, 3.0])).tolist()
+    >>> leave_one_out(torch.tensor([1.0, 2.0, 3.0])).tolist()
     [[2.0, 3.0], [1.0, 3.0], [1.0, 2.0]]
     """
     check_shapes(points=(points, "K"))
@@ -161,7 +163,7 @@ def leave_one_out_error(
     _check_count("keys", keys, 2)
     # A batch of K problems with one query each: (K, 1), (K, K - 1), (K, K - 1) -> (K, 1)
     predictions, _ = nadaraya_watson(
-        keys.unsqueeze(-1), others(keys), others(values), bandwidth, kernel
+        keys.unsqueeze(-1), leave_one_out(keys), leave_one_out(values), bandwidth, kernel
     )
     squared = (predictions.squeeze(-1) - values) ** 2  # (K,)
     return squared.masked_fill(squared.isnan(), math.inf).mean()
@@ -171,7 +173,7 @@ class NWKernelRegression(Attends, nn.Module):
     """Nadaraya-Watson regression with a learnable width: softmax(−((x − xᵢ) w)² / 2).
 
     ``w`` is one number, 1 / bandwidth. Each query has a row of keys of its own, so that a training
-    point can be predicted without its own key (see :func:`others`).
+    point can be predicted without its own key (see :func:`leave_one_out`).
 
     >>> net = NWKernelRegression()
     >>> _ = nn.init.ones_(net.w)
@@ -202,23 +204,25 @@ def _check_data(**arguments: Tensor) -> None:
     for name, found in arguments.items():
         if not torch.isfinite(found).all():
             place = (~torch.isfinite(found)).nonzero()[0].tolist()
-            raise wrong(ValueError, f"{name}{place}", found[tuple(place)].item(), "to be finite")
+            raise argument_error(
+                ValueError, f"{name}{place}", found[tuple(place)].item(), "to be finite"
+            )
 
 
 def _check_count(name: str, points: Tensor, least: int) -> None:
     if points.shape[-1] < least:
-        raise wrong(ValueError, name, points, f"K ≥ {least}")
+        raise argument_error(ValueError, name, points, f"K ≥ {least}")
 
 
 def _positive(bandwidth: float | Tensor, dtype: torch.dtype, device: torch.device) -> Tensor:
     try:
         converted = torch.as_tensor(bandwidth, dtype=dtype, device=device)
     except (TypeError, ValueError):
-        raise wrong(TypeError, "bandwidth", bandwidth, "a number") from None
+        raise argument_error(TypeError, "bandwidth", bandwidth, "a number") from None
     if converted.numel() != 1:
-        raise wrong(ValueError, "bandwidth", converted, "one number")
+        raise argument_error(ValueError, "bandwidth", converted, "one number")
     # Checked after conversion: 1e-300 is positive as a Python float and 0 in float32.
     if not 0 < converted < math.inf:
         needs = f"to be positive and finite in {dtype}"
-        raise wrong(ValueError, "bandwidth", float(bandwidth), needs)
+        raise argument_error(ValueError, "bandwidth", float(bandwidth), needs)
     return converted.reshape(())

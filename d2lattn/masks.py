@@ -13,18 +13,18 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from d2lattn.checks import check_integers, check_range, wrong
+from d2lattn.checks import argument_error, check_integers, check_range
 
 Mask = Tensor | Callable[[], Tensor] | None
 """True where a key is valid, or a function that makes such a mask when needed; None: all are."""
 
 
-def made(mask: Mask) -> Tensor | None:
+def resolve_mask(mask: Mask) -> Tensor | None:
     """Return the mask itself, made now if it came as a function."""
     return mask() if callable(mask) else mask
 
 
-def unchanging(mask: Mask) -> Mask:
+def freeze_mask(mask: Mask) -> Mask:
     """Return a mask that does not change when its owner changes theirs in place."""
     return mask if mask is None or callable(mask) else mask.clone()
 
@@ -54,7 +54,7 @@ def check_lengths(
     of_queries = (shape[0], shape[-2]) if len(shape) > 2 else None
     if valid_lens.shape not in (shape[:1], of_queries):
         needs = f"(B,) = {tuple(shape[:1])}" + (f" or (B, Q) = {of_queries}" if of_queries else "")
-        raise wrong(ValueError, name, valid_lens, needs)
+        raise argument_error(ValueError, name, valid_lens, needs)
     check_range(name, valid_lens, shortest, shape[-1])
 
 
@@ -101,8 +101,8 @@ def sequence_mask(X: Tensor, valid_len: Tensor, value: float = 0) -> Tensor:
     Takes sequences (B, K) or (B, K, ...) and lengths (B,); returns a new tensor of their shape.
     """
     if not isinstance(X, Tensor):
-        raise wrong(TypeError, "X", X, "a tensor")
+        raise argument_error(TypeError, "X", X, "a tensor")
     if X.dim() < 2:
-        raise wrong(ValueError, "X", X, "(B, K) or (B, K, ...)")
+        raise argument_error(ValueError, "X", X, "(B, K) or (B, K, ...)")
     mask = length_mask(valid_len, X.shape[:2], "valid_len")
     return X.masked_fill(~mask.reshape(mask.shape + (1,) * (X.dim() - 2)), value)  # (B, K, 1, ...)

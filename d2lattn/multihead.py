@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from d2lattn.checks import check_floats, check_shapes, check_sizes, wrong
-from d2lattn.masks import Mask, made, unchanging, window_mask
+from d2lattn.checks import argument_error, check_floats, check_shapes, check_sizes
+from d2lattn.masks import Mask, freeze_mask, resolve_mask, window_mask
 from d2lattn.positional import LinearBiases, RotaryPositions
 from d2lattn.scoring import AdditiveAttention, Attends, DotProductAttention, mask_of
 
@@ -133,7 +133,7 @@ class MultiHeadAttention(Attends, nn.Module):
         by_dot_products = isinstance(self.attention, DotProductAttention)
         if not by_dot_products and (num_kv_heads != num_heads or relative is not None):
             needs = "to be a DotProductAttention beside num_kv_heads or relative"
-            raise wrong(TypeError, "attention", attention, needs)
+            raise argument_error(TypeError, "attention", attention, needs)
         shared = num_hiddens // num_heads * num_kv_heads
         self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
         self.W_k = nn.Linear(key_size, shared, bias=bias)
@@ -207,11 +207,11 @@ class MultiHeadAttention(Attends, nn.Module):
     def _nearby(self, mask: Mask, window: int, q: Tensor, k: Tensor, start: int) -> Mask:
         """Return a function that makes the part of a mask that lies in the window."""
         sizes, num_first, device = (q.shape[2], k.shape[2]), self.num_first, q.device
-        given = unchanging(mask)
+        given = freeze_mask(mask)
 
         def make() -> Tensor:
             near = window_mask(*sizes, window, num_first, start, device)  # (Q, K)
-            seen = made(given)
+            seen = resolve_mask(given)
             return near if seen is None else near & seen  # (Q, K) and (B, 1, Q, K)
 
         return make
@@ -221,19 +221,21 @@ def _check_heads(name: str, size: int, num_heads: int, heads: str = "num_heads")
     """Raise ValueError unless `heads` divides the size."""
     check_sizes(**{name: size, heads: num_heads})
     if size % num_heads:
-        raise wrong(ValueError, name, size, f"to be a multiple of {heads}, {num_heads}")
+        raise argument_error(ValueError, name, size, f"to be a multiple of {heads}, {num_heads}")
 
 
 def _check_relative(relative: object, num_heads: int, head_dim: int) -> None:
     """Raise unless `relative`, if given, fits the heads."""
     if isinstance(relative, RotaryPositions):
         if (width := relative.P.shape[1]) != head_dim:
-            raise wrong(ValueError, "the head_dim of relative", width, f"to be {head_dim}")
+            raise argument_error(ValueError, "the head_dim of relative", width, f"to be {head_dim}")
     elif isinstance(relative, LinearBiases):
         if (count := len(relative.slopes)) != num_heads:
-            raise wrong(ValueError, "the num_heads of relative", count, f"to be {num_heads}")
+            raise argument_error(
+                ValueError, "the num_heads of relative", count, f"to be {num_heads}"
+            )
     elif relative is not None:
-        raise wrong(TypeError, "relative", relative, "RotaryPositions or LinearBiases")
+        raise argument_error(TypeError, "relative", relative, "RotaryPositions or LinearBiases")
 
 
 def _check_window(window: int | None, num_first: int) -> None:
@@ -241,7 +243,7 @@ def _check_window(window: int | None, num_first: int) -> None:
     if window is not None:
         check_sizes(window=window)
     if not isinstance(num_first, int):
-        raise wrong(TypeError, "num_first", num_first, "an integer")
+        raise argument_error(TypeError, "num_first", num_first, "an integer")
     if num_first < 0 or (num_first and window is None):
         needs = "to be 0 without a window" if window is None else "to be 0 or more"
-        raise wrong(ValueError, "num_first", num_first, needs)
+        raise argument_error(ValueError, "num_first", num_first, needs)

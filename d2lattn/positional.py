@@ -16,7 +16,7 @@ from numbers import Real
 import torch
 from torch import Tensor, nn
 
-from d2lattn.checks import check_floats, check_shapes, check_share, check_sizes, wrong
+from d2lattn.checks import argument_error, check_floats, check_shapes, check_share, check_sizes
 
 
 def sinusoids(max_len: int, num_hiddens: int, base: float = 10000.0) -> Tensor:
@@ -35,9 +35,9 @@ def sinusoids(max_len: int, num_hiddens: int, base: float = 10000.0) -> Tensor:
     """
     check_sizes(max_len=max_len, num_hiddens=num_hiddens)
     if not isinstance(base, Real):
-        raise wrong(TypeError, "base", base, "a number")
+        raise argument_error(TypeError, "base", base, "a number")
     if not base > 0:
-        raise wrong(ValueError, "base", base, "to be above 0")
+        raise argument_error(ValueError, "base", base, "to be above 0")
     i = torch.arange(max_len).unsqueeze(1)  # (T, 1)
     # In float64: a single-precision angle of 1000 radians is off by up to 3e-5.
     even = torch.arange(0, num_hiddens, 2, dtype=torch.float64)  # 2j, up to the width
@@ -49,13 +49,13 @@ def sinusoids(max_len: int, num_hiddens: int, base: float = 10000.0) -> Tensor:
 def _rows(P: Tensor, X: Tensor, start: int) -> Tensor:
     """Return rows of a table, (max_len, D), for the steps of X, (..., T, D), from `start` on."""
     if not isinstance(start, (int, torch.SymInt)):  # SymInts are the compiler's integers
-        raise wrong(TypeError, "start", start, "an integer")
+        raise argument_error(TypeError, "start", start, "an integer")
     if start < 0:
-        raise wrong(ValueError, "start", start, "to be 0 or more")
+        raise argument_error(ValueError, "start", start, "to be 0 or more")
     max_len, end = P.shape[0], start + X.shape[-2]
     if end > max_len:
         needs = f"to be {end} or more: X has {X.shape[-2]} steps from position {start} on"
-        raise wrong(ValueError, "max_len", max_len, needs)
+        raise argument_error(ValueError, "max_len", max_len, needs)
     return P[start:end]
 
 
@@ -154,7 +154,9 @@ class RotaryPositions(nn.Module):
         super().__init__()
         check_sizes(head_dim=head_dim)
         if head_dim % 2:
-            raise wrong(ValueError, "head_dim", head_dim, "to be even: entries turn in pairs")
+            raise argument_error(
+                ValueError, "head_dim", head_dim, "to be even: entries turn in pairs"
+            )
         self.register_buffer("P", sinusoids(max_len, head_dim, base), persistent=False)
 
     def turn(self, X: Tensor, start: int = 0) -> Tensor:

@@ -21,9 +21,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lattn.checks import check_floats, check_shapes, check_share, check_sizes, wrong
+from d2lattn.checks import argument_error, check_floats, check_shapes, check_share, check_sizes
 from d2lattn.fused import fused_attention
-from d2lattn.masks import Mask, length_mask, made, unchanging
+from d2lattn.masks import Mask, freeze_mask, length_mask, resolve_mask
 
 
 class _Own(local):
@@ -107,7 +107,7 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
     """
     check_floats(X=X)
     if not 2 <= X.dim() <= 4:
-        raise wrong(ValueError, "X", X, "(B, K), (B, Q, K) or (B, H, Q, K)")
+        raise argument_error(ValueError, "X", X, "(B, K), (B, Q, K) or (B, H, Q, K)")
     return softmax_among(X, None if valid_lens is None else length_mask(valid_lens, X.shape))
 
 
@@ -186,7 +186,7 @@ class AdditiveAttention(Attends, nn.Module):
     ) -> Tensor:
         """Average the values by softmax(w_v^T tanh(W_q q + W_k k)), with keys projected before."""
         scores = additive_scores(self.W_q(queries), projected_keys, self.w_v.weight[0])
-        weights = softmax_among(scores, made(mask))
+        weights = softmax_among(scores, resolve_mask(mask))
         output = self.dropout(weights) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
         self._keep(partial(torch.clone, weights.detach()))
         return output
@@ -261,7 +261,9 @@ class DotProductAttention(Attends, nn.Module):
         """
         layer = self.dropout  # looked up once: `nn.Module` searches for it
         dropout = layer.p if layer.training else 0.0
-        output = fused_attention(queries, keys, values, made(mask), dropout, made(bias))
+        output = fused_attention(
+            queries, keys, values, resolve_mask(mask), dropout, resolve_mask(bias)
+        )
         self._keep(_DotProductWeights(queries, keys, mask, bias))
         return output
 
@@ -273,7 +275,7 @@ class _DotProductWeights:
         self, queries: Tensor, keys: Tensor, mask: Mask, bias: Callable[[], Tensor] | None
     ) -> None:
         self.queries, self.keys, self.bias = queries.detach(), keys.detach(), bias
-        self.mask = unchanging(mask)
+        self.mask = freeze_mask(mask)
         self.versions: dict[str, int] = {}
         if torch.compiler.is_compiling():
             # A compiled graph cannot return both a tensor, say of a decoder's state, and its view.
@@ -294,9 +296,9 @@ class _DotProductWeights:
         if keys.dim() == 4:
             keys = share_heads(keys, queries.shape[1])  # (B, G, K, D) -> (B, H, K, D)
         scores = dot_product_scores(queries, keys)  # (B, Q, K)
-        if (bias := made(self.bias)) is not None:
+        if (bias := resolve_mask(self.bias)) is not None:
             scores = scores + bias  # (B, H, Q, K) + (H, Q, K)
-        return softmax_among(scores, made(self.mask)).to(self.queries.dtype)
+        return softmax_among(scores, resolve_mask(self.mask)).to(self.queries.dtype)
 
 
 def _check_shapes(

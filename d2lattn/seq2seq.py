@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from d2lattn.checks import check_range, check_shapes, check_share, check_sizes, wrong
+from d2lattn.checks import argument_error, check_range, check_shapes, check_share, check_sizes
 from d2lattn.masks import check_lengths, length_mask
 from d2lattn.scoring import AdditiveAttention, Attends
 
@@ -119,7 +119,9 @@ class Seq2SeqEncoder(Encoder):
         super().__init__()
         check_sizes(num_hiddens=num_hiddens, num_layers=num_layers)
         if bidirectional and num_hiddens % 2:
-            raise wrong(ValueError, "num_hiddens", num_hiddens, "to be even: each direction a half")
+            raise argument_error(
+                ValueError, "num_hiddens", num_hiddens, "to be even: each direction a half"
+            )
         self.embedding = token_embedding(vocab_size, embed_size, DEVIATION)
         self.dropout = nn.Dropout(check_share("dropout", dropout))
         width = num_hiddens // 2 if bidirectional else num_hiddens
@@ -159,7 +161,7 @@ class _GRUDecoder(Decoder):
         """Raise if the encoder's output does not fit this decoder."""
         if not isinstance(enc_outputs, tuple) or len(enc_outputs) != 2:
             needs = "the pair that a Seq2SeqEncoder gives"
-            raise wrong(TypeError, "enc_outputs", enc_outputs, needs)
+            raise argument_error(TypeError, "enc_outputs", enc_outputs, needs)
         (outputs, hidden), layers, width = enc_outputs, self.rnn.num_layers, self.rnn.hidden_size
         last, states = (hidden, layers, "B", width), (outputs, "B", "S", width)
         check_shapes(**{"the last state in enc_outputs": last, "the states in enc_outputs": states})
@@ -304,9 +306,9 @@ def token_embedding(vocab_size: int, embed_size: int, deviation: float) -> nn.Em
 def embed_tokens(embedding: nn.Embedding, X: Tensor) -> Tensor:
     """Look tokens up, (B, T) -> (B, T, E); on the CPU, name one that is not in the vocabulary."""
     if not isinstance(X, Tensor) or X.dtype not in (torch.int64, torch.int32):
-        raise wrong(TypeError, "X", X, "a tensor of integers, torch.int64 or torch.int32")
+        raise argument_error(TypeError, "X", X, "a tensor of integers, torch.int64 or torch.int32")
     if X.dim() != 2 or X.numel() == 0:
-        raise wrong(ValueError, "X", X, "(B, T), both above 0")
+        raise argument_error(ValueError, "X", X, "(B, T), both above 0")
     try:
         return embedding(X)
     except IndexError:  # only now: reading tokens back at each step stalls a GPU
@@ -323,9 +325,13 @@ def _gru(input_size: int, width: int, num_layers: int, dropout: float, **options
 def check_state(state: Any, kind: type, X: Tensor, *batched: str) -> None:
     """Raise unless it is a state of that kind, and its parts hold as many sequences as X."""
     if not isinstance(state, kind):
-        raise wrong(TypeError, "state", state, f"a {kind.__name__}, as init_state gives it")
+        raise argument_error(
+            TypeError, "state", state, f"a {kind.__name__}, as init_state gives it"
+        )
     for name in batched:
         kept = getattr(state, name)
         kept = kept[0] if isinstance(kept, tuple) else kept
         if kept is not None and len(X) != len(kept):
-            raise wrong(ValueError, "X", X, f"{len(kept)} sequences, as many as the state has")
+            raise argument_error(
+                ValueError, "X", X, f"{len(kept)} sequences, as many as the state has"
+            )

@@ -13,14 +13,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lattn.checks import (
-    asked_for,
+    argument_error,
     check_floats,
     check_integers,
     check_range,
     check_shapes,
     check_share,
     check_sizes,
-    wrong,
+    optional_import,
 )
 from d2lattn.masks import length_mask
 from d2lattn.scoring import own_weights
@@ -65,7 +65,9 @@ def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     check_shapes(logits=(logits, "B", "T", "V"), targets=(targets, "B", "T"))
     valid = length_mask(valid_lens, targets.shape)  # (B, T)
     if not valid.any():
-        raise wrong(ValueError, "valid_lens", valid_lens.tolist(), "a length above 0 for a mean")
+        raise argument_error(
+            ValueError, "valid_lens", valid_lens.tolist(), "a length above 0 for a mean"
+        )
     check_range("targets", targets.masked_fill(~valid, 0), 0, logits.shape[2] - 1)
     logits, targets = logits[valid], targets[valid].long()  # (N, V), (N,): the valid tokens alone
     # For half-precision logits, too, the sum over all tokens is in single precision.
@@ -142,9 +144,11 @@ def train(
     check_sizes(num_epochs=num_epochs)
     check_share("decay_share", decay_share)
     if not 0 < learning_rate < math.inf:
-        raise wrong(ValueError, "learning_rate", learning_rate, "to be above 0 and finite")
+        raise argument_error(ValueError, "learning_rate", learning_rate, "to be above 0 and finite")
     if not clip_norm > 0:
-        raise wrong(ValueError, "clip_norm", clip_norm, "to be above 0 (math.inf: no clipping)")
+        raise argument_error(
+            ValueError, "clip_norm", clip_norm, "to be above 0 (math.inf: no clipping)"
+        )
     parameters = list(model.parameters())  # once: at each step it would slow a small model
     optimizer = torch.optim.Adam(parameters)  # each step sets its learning rate
     shuffling = torch.Generator().manual_seed(seed)
@@ -278,7 +282,7 @@ def _check_finite(loss: float, length: float, place: str) -> None:
 
 def _progress_bar(num_epochs: int) -> Any:
     """Show a bar of epochs, as text or, in a notebook, as a widget."""
-    with asked_for("progress=True"):
+    with optional_import("progress=True"):
         from tqdm.auto import tqdm
     layout = "{l_bar}{bar}| {n:.1f}/{total_fmt} epochs, {elapsed}{postfix}"
     return tqdm(total=num_epochs, bar_format=layout)

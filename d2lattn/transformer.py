@@ -35,8 +35,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from d2lattn.checks import check_floats, check_shapes, check_share, check_sizes, wrong
-from d2lattn.masks import Mask, causal_mask, length_mask, made
+from d2lattn.checks import argument_error, check_floats, check_shapes, check_share, check_sizes
+from d2lattn.masks import Mask, causal_mask, length_mask, resolve_mask
 from d2lattn.multihead import MultiHeadAttention
 from d2lattn.positional import (
     LinearBiases,
@@ -147,7 +147,7 @@ class EncoderBlock(nn.Module):
         if mask is None:
             mask = mask_of(valid_lens, X, X, 1)  # (B, 1, 1 or T, T)
         elif valid_lens is not None:
-            raise wrong(TypeError, "mask", mask, "to be None beside valid_lens")
+            raise argument_error(TypeError, "mask", mask, "to be None beside valid_lens")
         Z = self.addnorm1.before(X)  # (B, T, D)
         X = self.addnorm1(X, self.attention.attend(Z, *self.attention.project(Z, Z), mask))
         return self.addnorm2(X, self.ffn(self.addnorm2.before(X)))
@@ -200,7 +200,7 @@ class TransformerEncoder(Attends, Encoder):
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         """Read tokens (B, S) of lengths `valid_lens`, (B,); return their vectors, (B, S, D)."""
         X = self.pos_encoding(embed_tokens(self.embedding, X) * self.scale)  # (B, S) -> (B, S, D)
-        mask = made(mask_of(valid_lens, X, X, 1))  # (B, 1, 1 or S, S), once for all blocks
+        mask = resolve_mask(mask_of(valid_lens, X, X, 1))  # (B, 1, 1 or S, S), once for all blocks
         weights = []
         for block in self.blks:
             X = block(X, mask=mask)
@@ -265,11 +265,13 @@ class DecoderBlock(nn.Module):
         if (ask := self.attention2) is None:
             for name, given in (("enc_outputs", enc_outputs), ("enc_valid_lens", enc_valid_lens)):
                 if given is not None:
-                    raise wrong(TypeError, name, given, "to be None without cross_attention")
+                    raise argument_error(
+                        TypeError, name, given, "to be None without cross_attention"
+                    )
             return BlockState(None, None, None)
         if enc_outputs is None:
             needs = "what the encoder gives, (B, S, D), unless cross_attention=False"
-            raise wrong(TypeError, "enc_outputs", enc_outputs, needs)
+            raise argument_error(TypeError, "enc_outputs", enc_outputs, needs)
         check_floats(ask.W_k, enc_outputs=enc_outputs)
         check_shapes(enc_outputs=(enc_outputs, "B", "N", ask.key_size))
         mask = None
@@ -286,7 +288,7 @@ class DecoderBlock(nn.Module):
         past, source, source_mask, gap = state
         if (self.attention2 is None) != (source is None):
             needs = "keys and values as init_state gives them, or None without cross_attention"
-            raise wrong(TypeError, "state.source", source, needs)
+            raise argument_error(TypeError, "state.source", source, needs)
 
         Z = self.addnorm1.before(X)  # (B, T, D)
         start = 0 if past is None else past[0].shape[2] + gap  # the place of the first new step
@@ -386,7 +388,7 @@ class TransformerDecoder(Attends, AttentionDecoder):
         position, before = state
         if len(before) != len(self.blks):
             needs = f"to be {len(self.blks)}, one for each block of this decoder"
-            raise wrong(ValueError, "the number of block states", len(before), needs)
+            raise argument_error(ValueError, "the number of block states", len(before), needs)
         Y = self.pos_encoding(embed_tokens(self.embedding, X) * self.scale, position)  # (B, T, D)
         after, weights = [], []
         for i, block in enumerate(self.blks):

@@ -7,14 +7,14 @@ import torch
 from torch import nn
 
 from d2lattn.checks import (
-    asked_for,
+    argument_error,
     check_floats,
     check_integers,
     check_range,
     check_shapes,
     check_share,
     check_sizes,
-    wrong,
+    optional_import,
 )
 
 
@@ -28,7 +28,7 @@ from d2lattn.checks import (
     ],
 )
 def test_one_wording(error, found, message):
-    made = wrong(error, "x", found, "this")
+    made = argument_error(error, "x", found, "this")
     assert type(made) is error
     assert str(made) == message
 
@@ -163,7 +163,7 @@ def test_a_range_is_checked_in_short_and_long_tensors(count):
 
 def test_what_is_missing_is_named_by_its_package():
     message = r"^d2l\.x needs nowhere; install what the book needs: pip"
-    with pytest.raises(ModuleNotFoundError, match=message), asked_for("d2l.x"):
+    with pytest.raises(ModuleNotFoundError, match=message), optional_import("d2l.x"):
         raise ModuleNotFoundError(name="nowhere.inside")
 
 

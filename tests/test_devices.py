@@ -57,7 +57,7 @@ def biases():
 
 def regression():
     net = d2l.NWKernelRegression()
-    return lambda: net(KEYS, d2l.others(KEYS), d2l.others(VALUES))
+    return lambda: net(KEYS, d2l.leave_one_out(KEYS), d2l.leave_one_out(VALUES))
 
 
 CASES = {  # each makes what it needs, and returns the call
@@ -83,7 +83,7 @@ CASES = {  # each makes what it needs, and returns the call
     "Transformer, rotary": lambda: transformer(relative=d2l.RotaryPositions(2)),
     "Transformer, biased": lambda: transformer(relative=d2l.LinearBiases(2), window=2),
     "beam, Transformer": lambda: searching(d2l.beam_search, d2l.TransformerDecoder, STACK),
-    "others": lambda: lambda: d2l.others(KEYS),
+    "others": lambda: lambda: d2l.leave_one_out(KEYS),
     "one left out": lambda: lambda: d2l.leave_one_out_error(KEYS, VALUES, 0.3),
     "one left out, boxcar": lambda: lambda: d2l.leave_one_out_error(KEYS, VALUES, 1, d2l.boxcar),
     "regression": regression,

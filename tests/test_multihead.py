@@ -9,7 +9,6 @@ import pickle
 import re
 from pathlib import Path
 
-import measure
 import pytest
 import torch
 from graphs import kept_by_the_graph
@@ -17,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.autograd import gradcheck
-from twins import attention_as_pytorchs, compare_gradients
 
 import d2lattn as d2l
+from benchmarks import measure
+from benchmarks.pytorch_layers import attention_as_pytorchs, compare_gradients
 from d2lattn import multihead
 from d2lattn.masks import length_mask
 

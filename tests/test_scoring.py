@@ -8,7 +8,6 @@ import pickle
 import re
 from pathlib import Path
 
-import measure
 import pytest
 import torch
 from graphs import kept_by_the_graph
@@ -20,6 +19,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import d2lattn as d2l
+from benchmarks import measure
 from d2lattn import fused, scoring
 from d2lattn.masks import length_mask
 

@@ -14,15 +14,15 @@ from graphs import kept_by_the_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
-from twins import (
+
+import d2lattn as d2l
+from benchmarks.pytorch_layers import (
     compare_gradients,
     decoder_block_as_pytorchs,
     encoder_block_as_pytorchs,
     load,
     stack_as_pytorchs,
 )
-
-import d2lattn as d2l
 from d2lattn import scoring, transformer
 from d2lattn.corpus import Batch
 from d2lattn.masks import length_mask, window_mask

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lattn.checks import check_floats, wrong
+from d2lattn.checks import argument_error, check_floats
 from d2lattn.multihead import MultiHeadAttention, split_heads
 from d2lattn.scoring import share_heads
 from d2lattn.training import evaluating
@@ -44,7 +44,7 @@ def value_lengths(attention: MultiHeadAttention, values: Tensor) -> Tensor:
     """
     check_floats(module=attention.W_v.weight, values=values)
     if values.dim() != 3 or values.shape[2] != attention.W_v.in_features:
-        raise wrong(ValueError, "values", values, f"(B, K, {attention.W_v.in_features})")
+        raise argument_error(ValueError, "values", values, f"(B, K, {attention.W_v.in_features})")
     shared = split_heads(attention.W_v(values), attention.num_kv_heads)  # (B, G, K, D / H)
     heads = share_heads(shared, attention.num_heads)  # (B, G, K, D / H) -> (B, H, K, D / H)
     # (O, D) -> (H, D / H, O): the rows of W_o's transpose that each head meets
@@ -86,7 +86,7 @@ def head_contributions(attention: MultiHeadAttention, values: Tensor) -> Tensor:
     batch_size, _, _, num_keys = weights.shape
     if values.shape[:2] != (batch_size, num_keys):
         needs = f"({batch_size}, {num_keys}, value_size), as in the last call"
-        raise wrong(ValueError, "values", values, needs)
+        raise argument_error(ValueError, "values", values, needs)
     return weights * lengths  # (B, H, Q, K) by (B, H, 1, K)
 
 
@@ -118,11 +118,11 @@ def without_heads(
     shape = num_heads, weight.shape[1] // num_heads  # (H, D / H)
     instead = weight.new_zeros(shape) if means is None else means.to(weight)
     if instead.shape != shape:
-        raise wrong(ValueError, "means", means, str(shape))
+        raise argument_error(ValueError, "means", means, str(shape))
     off = torch.zeros(shape, dtype=torch.bool, device=weight.device)
     for head in heads:
         if not 0 <= head < num_heads:
-            raise wrong(ValueError, "heads", head, f"to be from 0 to {num_heads - 1}")
+            raise argument_error(ValueError, "heads", head, f"to be from 0 to {num_heads - 1}")
         off[head] = True
 
     called = False
@@ -192,7 +192,7 @@ def head_means(attention: MultiHeadAttention, run: Callable[[], object]) -> Tens
     with _shown_what_joins(attention, collect), evaluating(attention):
         run()
     if not count:
-        raise wrong(ValueError, "run", run, "to call the attention")
+        raise argument_error(ValueError, "run", run, "to call the attention")
     means = (total / count).to(weight.dtype)
     return means.unflatten(0, (attention.num_heads, -1))  # (D,) -> (H, D / H)
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from d2lattn.analysis.hiding import with_history
-from d2lattn.checks import check_integers, wrong
+from d2lattn.checks import argument_error, check_integers
 from d2lattn.seq2seq import AttentionState, EncoderDecoder
 from d2lattn.training import evaluating, shift_right
 from d2lattn.transformer import TransformerState
@@ -48,11 +48,13 @@ def exchange_each_state(
     for name, tokens in (("source", source), ("other", other), ("target", target)):
         check_integers(name, tokens)
     if source.dim() != 2:
-        raise wrong(ValueError, "source", source, "(B, S)")
+        raise argument_error(ValueError, "source", source, "(B, S)")
     if other.shape != source.shape:
-        raise wrong(ValueError, "other", other, f"the shape of source, {tuple(source.shape)}")
+        raise argument_error(
+            ValueError, "other", other, f"the shape of source, {tuple(source.shape)}"
+        )
     if target.dim() != 2 or len(target) != len(source):
-        raise wrong(ValueError, "target", target, f"(B, T), where B is {len(source)}")
+        raise argument_error(ValueError, "target", target, f"(B, T), where B is {len(source)}")
     batch_size, num_states = source.shape
     theirs = torch.zeros(num_states + 1, num_states, dtype=torch.bool, device=source.device)
     theirs[1:].fill_diagonal_(True)  # (S + 1, S)
@@ -66,7 +68,7 @@ def exchange_each_state(
         copies = model.decoder.init_state(states if alone else (states, ours[1][:, rows]))
         if not isinstance(copies, AttentionState | TransformerState):
             wanted = "an AttentionState or a TransformerState"
-            raise wrong(TypeError, "the decoder's state", copies, wanted)
+            raise argument_error(TypeError, "the decoder's state", copies, wanted)
         steps = []
         for word in shift_right(target).split(1, dim=1):  # T times (B, 1)
             logits, after = model.decoder(word[rows], copies)  # (B (S + 1), 1, V)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from d2lattn.checks import check_integers, wrong
+from d2lattn.checks import argument_error, check_integers
 from d2lattn.masks import length_mask
 from d2lattn.seq2seq import AttentionState, EncoderDecoder, take
 from d2lattn.training import TranslationBatch, evaluating, shift_right
@@ -44,9 +44,9 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
     check_integers("source", source)
     check_integers("target", target)
     if source.dim() != 2:
-        raise wrong(ValueError, "source", source, "(B, S)")
+        raise argument_error(ValueError, "source", source, "(B, S)")
     if target.dim() != 2 or len(target) != len(source):
-        raise wrong(ValueError, "target", target, f"(B, T), where B is {len(source)}")
+        raise argument_error(ValueError, "target", target, f"(B, T), where B is {len(source)}")
     return _each_step(model, source, None, target, lambda logits: logits.softmax(dim=-1))
 
 
@@ -111,7 +111,9 @@ def _with_mask(state: Any, mask: Tensor) -> Any:
         mask = mask[:, None, None]  # (B, 1, 1, S)
         blocks = tuple(block._replace(source_mask=mask) for block in state.blocks)
         return state._replace(blocks=blocks)
-    raise wrong(TypeError, "the decoder's state", state, "an AttentionState or a TransformerState")
+    raise argument_error(
+        TypeError, "the decoder's state", state, "an AttentionState or a TransformerState"
+    )
 
 
 def with_history(state: Any, rows: Tensor) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from d2lattn.checks import asked_for, check_floats, wrong
+from d2lattn.checks import argument_error, check_floats, optional_import
 
 
 def attention_entropy(weights: Tensor) -> Tensor:
@@ -32,7 +32,7 @@ def attention_entropy(weights: Tensor) -> Tensor:
     """
     check_floats(weights=weights)
     if weights.dim() == 0:
-        raise wrong(ValueError, "weights", weights, "(..., K)")
+        raise argument_error(ValueError, "weights", weights, "(..., K)")
     # In half precision a weight of many keys is smaller than the smallest normal number.
     w = weights if weights.dtype == torch.float64 else weights.float()
     # The logarithm is held above that of zero, so that a weight of 0 has a finite gradient.
@@ -74,7 +74,7 @@ def bleu(
 
     Source: Papineni et al. 2002; Post 2018 (sacrebleu).
     """
-    with asked_for("d2l.bleu"):
+    with optional_import("d2l.bleu"):
         from sacrebleu.metrics import BLEU
 
     metric = BLEU(tokenize=tokenize, force=True, effective_order=effective_order)
@@ -93,7 +93,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str | Sequence[str]]) -
 
     Source: Popović 2015; Post 2018 (sacrebleu).
     """
-    with asked_for("d2l.chrf"):
+    with optional_import("d2l.chrf"):
         from sacrebleu.metrics import CHRF
 
     return _corpus_score(CHRF(), hypotheses, references)
@@ -104,7 +104,7 @@ def _corpus_score(
 ) -> CorpusScore:
     for name, sentences in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(sentences, str):
-            raise wrong(TypeError, name, sentences, "a list of sentences")
+            raise argument_error(TypeError, name, sentences, "a list of sentences")
     if not hypotheses:
         raise ValueError("hypotheses is empty; a corpus needs at least one sentence")
     if len(references) != len(hypotheses):
@@ -116,7 +116,9 @@ def _corpus_score(
     for place, (hypothesis, given) in enumerate(zip(hypotheses, several, strict=True)):
         for name, sentence in [("hypotheses", hypothesis), *(("references", one) for one in given)]:
             if not isinstance(sentence, str):
-                raise wrong(TypeError, f"{name}[{place}]", sentence, "sentences as strings")
+                raise argument_error(
+                    TypeError, f"{name}[{place}]", sentence, "sentences as strings"
+                )
     _refuse_tokens(hypotheses, several)
     # sacrebleu wants streams: the first reference of every sentence, the second of every one, …
     streams = [list(stream) for stream in zip_longest(*several)]
@@ -216,9 +218,9 @@ def alignment_links(weights: Tensor, threshold: float | None = None) -> frozense
         ValueError: they are no matrix.
     """
     if not isinstance(weights, Tensor):
-        raise wrong(TypeError, "weights", weights, "a tensor")
+        raise argument_error(TypeError, "weights", weights, "a tensor")
     if weights.dim() != 2:
-        raise wrong(ValueError, "weights", weights, "(T, S)")
+        raise argument_error(ValueError, "weights", weights, "(T, S)")
     if weights.numel() == 0:
         return frozenset()
     found: Iterable[Any] = enumerate(weights.argmax(1).tolist())
@@ -277,4 +279,4 @@ def uniform_links(
 def _check_lengths(source_length: int, target_length: int) -> None:
     for name, length in (("source_length", source_length), ("target_length", target_length)):
         if length < 0:
-            raise wrong(ValueError, name, length, "to be 0 or more")
+            raise argument_error(ValueError, name, length, "to be 0 or more")

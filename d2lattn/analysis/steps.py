@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from d2lattn.checks import check_integers, wrong
+from d2lattn.checks import argument_error, check_integers
 from d2lattn.scoring import additive_scores
 from d2lattn.seq2seq import EncoderDecoder, Seq2SeqAttentionDecoder
 from d2lattn.training import TranslationBatch, evaluating, shift_right
@@ -35,7 +35,7 @@ def teacher_forced_attention(
         model(batch.source, shift_right(batch.target), batch.source_valid_lens)
         weights = getattr(model.decoder, "attention_weights", None)  # (B, ..., T, S)
     if weights is None:
-        raise wrong(TypeError, "model.decoder", model.decoder, "attention_weights")
+        raise argument_error(TypeError, "model.decoder", model.decoder, "attention_weights")
     lengths = zip(batch.target_valid_lens.tolist(), batch.source_valid_lens.tolist(), strict=True)
     first = int(after_reading)
     return [weights[row, ..., first : first + t - 1, : s - 1] for row, (t, s) in enumerate(lengths)]
@@ -79,11 +79,11 @@ def attention_steps(model: EncoderDecoder, source: Tensor, target: Tensor) -> At
     """
     decoder = model.decoder
     if not isinstance(decoder, Seq2SeqAttentionDecoder):
-        raise wrong(TypeError, "model.decoder", decoder, "a Seq2SeqAttentionDecoder")
+        raise argument_error(TypeError, "model.decoder", decoder, "a Seq2SeqAttentionDecoder")
     for name, tokens, axes in (("source", source, "(1, S)"), ("target", target, "(1, T)")):
         check_integers(name, tokens)
         if tokens.dim() != 2 or len(tokens) != 1:
-            raise wrong(ValueError, name, tokens, f"{axes}: one sentence")
+            raise argument_error(ValueError, name, tokens, f"{axes}: one sentence")
     read = shift_right(target)  # (1, T)
     with evaluating(model):
         state = decoder.init_state(model.encoder(source))

@@ -2,8 +2,8 @@
 
 A figure of the book is stored twice. Notebooks show it as PNG, everywhere alike. For the pages the
 same figure is drawn as SVG, once for a wide column and once for a telephone, and travels with the
-PNG as its metadata; when the book is built, `scripts/plots.py` puts it into the page, in the
-colours of the reader's theme.
+PNG as its metadata; when the book is built, `website/extensions/plots.py` puts it into the page,
+in the colours of the reader's theme.
 """
 
 import base64

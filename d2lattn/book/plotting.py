@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from d2lattn.book.figures import fits
 from d2lattn.book.palette import reserved
-from d2lattn.checks import wrong
+from d2lattn.checks import argument_error
 
 
 def show_heatmaps(
@@ -178,7 +178,7 @@ def _titles(titles: Any, num_rows: int, num_columns: int) -> list[list[str]] | N
     if titles is None:
         return None
     if isinstance(titles, str):
-        raise wrong(TypeError, "titles", titles, f"a list of {num_columns}")
+        raise argument_error(TypeError, "titles", titles, f"a list of {num_columns}")
     rows = [list(titles)] * num_rows
     if not all(isinstance(title, str) for title in titles):
         rows = [[row] if isinstance(row, str) else list(row) for row in titles]
@@ -192,7 +192,7 @@ def _titles(titles: Any, num_rows: int, num_columns: int) -> list[list[str]] | N
 
 def _check_labels(labels: Sequence[str] | None, name: str, needed: int) -> None:
     if isinstance(labels, str):
-        raise wrong(TypeError, name, labels, f"a list of {needed}")
+        raise argument_error(TypeError, name, labels, f"a list of {needed}")
     if labels is not None and len(labels) != needed:
         raise ValueError(f"{name} has {len(labels)} labels; it needs {needed}")
 

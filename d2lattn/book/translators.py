@@ -1,6 +1,6 @@
 """Translators that come trained: what the pages say of one sentence then holds on every machine.
 
-`scripts/train_translators.py` trains them and writes a file for each, with its card;
+`tools/train_translators.py` trains them and writes a file for each, with its card;
 `reference/models.md` shows all cards.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from d2lattn.checks import wrong
+from d2lattn.checks import argument_error
 from d2lattn.corpus import Vocabulary
 from d2lattn.multihead import MultiHeadAttention
 from d2lattn.seq2seq import (
@@ -195,7 +195,7 @@ def write_translator(name: str, translator: Translator, dtype: torch.dtype) -> N
 
 def _file(name: str) -> Path:
     if name not in RECIPES:
-        raise wrong(ValueError, "name", repr(name), f"to be one of {', '.join(RECIPES)}")
+        raise argument_error(ValueError, "name", repr(name), f"to be one of {', '.join(RECIPES)}")
     return FOLDER / f"{name}.safetensors"
 
 
@@ -203,7 +203,7 @@ def _read(name: str) -> tuple[dict[str, Any], list[list[str]], dict[str, Tensor]
     """Give card, vocabularies and weights of a file that is whole."""
     from safetensors import SafetensorError, safe_open
 
-    path, cure = _file(name), "scripts/train_translators.py writes it"
+    path, cure = _file(name), "tools/train_translators.py writes it"
     if not path.exists():
         raise FileNotFoundError(f"{path} is missing; {cure}")
     try:

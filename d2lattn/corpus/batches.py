@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from d2lattn.checks import wrong
+from d2lattn.checks import argument_error
 from d2lattn.corpus.pairs import Pair
 
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
@@ -34,7 +34,7 @@ class Vocabulary:
 
     def __init__(self, sentences: Iterable[Sequence[str]], min_freq: int = 1) -> None:
         if min_freq < 1:
-            raise wrong(ValueError, "min_freq", min_freq, "to be 1 or more")
+            raise argument_error(ValueError, "min_freq", min_freq, "to be 1 or more")
         counts: Counter[str] = Counter()
         for sentence in sentences:
             counts.update(_tokens("a sentence", sentence))
@@ -58,7 +58,9 @@ class Vocabulary:
         tokens = []
         for place, number in enumerate(map(int, ids)):
             if not 0 <= number < len(self):
-                raise wrong(ValueError, f"ids[{place}]", number, f"to be from 0 to {len(self) - 1}")
+                raise argument_error(
+                    ValueError, f"ids[{place}]", number, f"to be from 0 to {len(self) - 1}"
+                )
             tokens.append(self.tokens[number])
         return tokens
 
@@ -66,7 +68,7 @@ class Vocabulary:
 def _tokens(name: str, sentence: Sequence[str]) -> Sequence[str]:
     """Pass on a sequence of tokens; a string would be one of letters."""
     if isinstance(sentence, str):
-        raise wrong(TypeError, name, sentence, "a sequence of tokens")
+        raise argument_error(TypeError, name, sentence, "a sequence of tokens")
     return sentence
 
 
@@ -122,7 +124,7 @@ def batches(
         ValueError: ``batch_size`` is below 1.
     """
     if batch_size < 1:
-        raise wrong(ValueError, "batch_size", batch_size, "to be 1 or more")
+        raise argument_error(ValueError, "batch_size", batch_size, "to be 1 or more")
     order = (
         list(range(len(pairs)))
         if generator is None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
 
-from d2lattn.checks import wrong
+from d2lattn.checks import argument_error
 from d2lattn.corpus.clauses import sentence
 from d2lattn.corpus.phrases import Draft
 from d2lattn.corpus.words import Links, links, spell_english, spell_french
@@ -100,7 +100,7 @@ def generate(num_pairs: int, seed: int = 0) -> list[Pair]:
     True
     """
     if num_pairs < 0:
-        raise wrong(ValueError, "num_pairs", num_pairs, "to be 0 or more")
+        raise argument_error(ValueError, "num_pairs", num_pairs, "to be 0 or more")
     stream = distinct(seed)
     return [next(stream) for _ in range(num_pairs)]
 
@@ -129,7 +129,7 @@ def load_corpus(
     }
     for name, number in wanted.items():
         if number < 0:
-            raise wrong(ValueError, f"num_{name}", number, "to be 0 or more")
+            raise argument_error(ValueError, f"num_{name}", number, "to be 0 or more")
     splits: dict[str, list[Pair]] = {name: [] for name in wanted}
     stream = distinct(seed)
     while any(len(splits[name]) < number for name, number in wanted.items()):

@@ -29,7 +29,7 @@ from typing import IO, Any
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from d2lattn.checks import wrong
+from d2lattn.checks import argument_error
 from d2lattn.corpus.pairs import Pair
 
 URL = "https://www.manythings.org/anki/fra-eng.zip"
@@ -109,7 +109,7 @@ def read_tatoeba(
     """
     for name, limit in (("max_tokens", max_tokens), ("max_pairs", max_pairs)):
         if limit is not None and limit < 1:
-            raise wrong(ValueError, name, limit, "to be 1 or more")
+            raise argument_error(ValueError, name, limit, "to be 1 or more")
     pairs: dict[tuple[tuple[str, ...], tuple[str, ...]], Pair] = {}
     for english, french in _columns(Path(path)):
         source, target = tokenize(english), tokenize(french, french=True)
@@ -146,7 +146,9 @@ def split_by_source(
     """
     if min(valid, test) < 0 or valid + test > 1:
         shares = f"{valid} and {test}"
-        raise wrong(ValueError, "valid and test", shares, "shares from 0 up, at most 1 together")
+        raise argument_error(
+            ValueError, "valid and test", shares, "shares from 0 up, at most 1 together"
+        )
     rng = Random(seed)
     pairs = list(pairs)
     dice = {pair.source: 0.0 for pair in pairs}
@@ -325,9 +327,11 @@ def download_tatoeba(
             that is not known or cannot be written; the message says what to do.
     """
     if not url.lower().startswith("https://"):
-        raise wrong(ValueError, "url", url, "to begin with https://")
+        raise argument_error(ValueError, "url", url, "to begin with https://")
     if checksum is not None and not re.fullmatch("[0-9a-fA-F]{64}", checksum):
-        raise wrong(ValueError, "checksum", checksum, "the 64 hexadecimal digits of SHA-256")
+        raise argument_error(
+            ValueError, "checksum", checksum, "the 64 hexadecimal digits of SHA-256"
+        )
     folder = cache_directory(cache)
     path = folder / FILE_NAME
     try:

@@ -1,9 +1,9 @@
 """The benchmark of attention: forms that agree, and a table that says so of each option."""
 
-import attention
 import pytest
 import torch
 
+from benchmarks import attention
 from d2lattn.book.tables import read_tables
 
 NAMES = ("none", "rotary", "ALiBi", "grouped", "one shared", "window", "window + first")

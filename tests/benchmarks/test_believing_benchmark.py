@@ -3,14 +3,11 @@
 import argparse
 from functools import cache
 
-import believing
-import exchanging
-import other_weights
 import pytest
 import torch
-import translation
 
 import d2lattn as d2l
+from benchmarks import believing, exchanging, other_weights, translation
 from d2lattn.corpus import Vocabulary, batches, load_corpus
 
 KINDS = translation.FORWARD, translation.BOTH

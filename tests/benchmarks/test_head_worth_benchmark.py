@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import head_worth
-import heads
 import pytest
 import torch
 
 import d2lattn as d2l
+from benchmarks import head_worth, heads
 from d2lattn.corpus import Vocabulary, load_corpus
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,13 +4,13 @@ import ast
 from dataclasses import replace
 from pathlib import Path
 
-import heads
 import nbformat
 import pytest
 import torch
 from torch import nn
 
 import d2lattn as d2l
+from benchmarks import heads
 from d2lattn.corpus import Vocabulary, load_corpus
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-import looking_up
 import pytest
-from looking_up import look_up
+
+from benchmarks import looking_up
+from benchmarks.looking_up import look_up
 
 NAMES = "description, dot, 16", "wish, scaled dot, 64"
 PAGE = Path(__file__).parents[2] / "reference" / "benchmarks" / "looking-up.md"

@@ -1,9 +1,9 @@
 """The benchmark of chapter 10: texts that are what they are said to be, and equal sizes."""
 
-import memory
 import pytest
 import torch
 
+from benchmarks import memory
 from d2lattn.corpus import load_corpus
 
 CORPUS = load_corpus(num_train=40, num_test=4)

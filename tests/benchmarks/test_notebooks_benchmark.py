@@ -3,8 +3,9 @@
 import sys
 
 import nbformat
-import notebooks
 import pytest
+
+from benchmarks import notebooks
 
 pytestmark = [
     pytest.mark.slow,

@@ -1,9 +1,9 @@
 """The benchmark behind chapter 11: its page, what it keeps, and attention in chunks."""
 
 import pytest
-import recall
 import torch
 
+from benchmarks import recall
 from d2lattn.bare_after import carried_attention
 
 SIZES = "--widths", 4, "--networks", 2, "--steps", 3, "--written", 64, "--texts", 90

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-import relative
 import torch
 
 import d2lattn as d2l
+from benchmarks import relative
 from d2lattn.book.tables import read_tables
 
 STORED = Path(__file__).resolve().parents[2] / "reference" / "benchmarks" / "relative.md"

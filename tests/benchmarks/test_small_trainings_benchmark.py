@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-import small_trainings
 
+from benchmarks import small_trainings
 from d2lattn.book.tables import read_trainings
 
 PAGE = Path(__file__).parents[2] / "reference" / "benchmarks" / "small-trainings.md"

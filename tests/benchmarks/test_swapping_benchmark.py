@@ -2,13 +2,11 @@
 
 from functools import cache
 
-import exchanging
 import pytest
-import swapping
 import torch
-import translation
 from test_believing_benchmark import untrained
 
+from benchmarks import exchanging, swapping, translation
 from d2lattn.corpus import load_corpus
 
 

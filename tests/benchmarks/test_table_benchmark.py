@@ -1,9 +1,9 @@
 """The benchmark behind chapter 9: forms that agree, gradients that are right, tables as read."""
 
 import pytest
-import table
 import torch
 
+from benchmarks import table
 from d2lattn.book.tables import read_tables
 
 

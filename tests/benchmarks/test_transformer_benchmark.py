@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-import transformer
+
+from benchmarks import transformer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

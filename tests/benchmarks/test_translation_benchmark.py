@@ -4,10 +4,10 @@ import statistics
 from pathlib import Path
 from time import process_time
 
-import one_vector
 import pytest
 import torch
-import translation
+
+from benchmarks import one_vector, translation
 
 ROOT = Path(__file__).resolve().parents[2]
 TATOEBA = ROOT.parent / "shared" / "data" / "tatoeba-eng-fra" / "eng-fra.tsv"

@@ -9,7 +9,6 @@ from pathlib import Path
 import nbformat
 import pytest
 import torch
-import train_translators as script
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
@@ -17,6 +16,7 @@ import d2lattn as d2l
 from d2lattn.book import translators
 from d2lattn.book.translators import RECIPES, load_translator, new_translator, write_translator
 from d2lattn.corpus import Pair, batches, load_corpus
+from tools import train_translators as script
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCE = "his old dogs and the happy cow often saw her here ."
@@ -154,7 +154,7 @@ def test_a_missing_file_is_said_in_one_line(folder):
     with pytest.raises(FileNotFoundError) as error:
         load_translator("transformer")
     path = folder / "transformer.safetensors"
-    assert one_line(error) == f"{path} is missing; scripts/train_translators.py writes it"
+    assert one_line(error) == f"{path} is missing; tools/train_translators.py writes it"
 
 
 def cut(path):
@@ -209,7 +209,7 @@ def test_a_damaged_file_is_said_in_one_line(harm, folder):
         load_translator("one-vector")
     text = one_line(error)
     assert text.startswith(f"{path} is damaged (")
-    assert text.endswith("; scripts/train_translators.py writes it anew")
+    assert text.endswith("; tools/train_translators.py writes it anew")
 
 
 def _small(name):

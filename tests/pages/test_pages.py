@@ -5,8 +5,6 @@ from os.path import normpath
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
-import colab
-import nbformat
 import pytest
 from lxml import html
 
@@ -197,12 +195,3 @@ def test_the_theme_switch_turns_all_pages_dark(chromium, addresses):
     page.get_by_role("button", name="Light or dark").click()
     assert page.evaluate(background) == light
     context.close()
-
-
-def test_a_page_offers_colab_if_its_notebook_brings_the_book_along(trees):
-    for path in CHAPTERS.glob("[0-9]*/*.ipynb"):
-        name = page_of(path)
-        links = [link for link in trees[name].xpath("//a/@href") if "colab.research" in link]
-        brings = colab.is_in(nbformat.read(path, as_version=4))
-        assert len(links) == brings, name
-        assert all(link.endswith(f"/{name.removesuffix('.html')}.ipynb") for link in links)

@@ -2,8 +2,9 @@
 
 import re
 
-import make_pdf
 import pytest
+
+from tools import make_pdf
 
 pytestmark = pytest.mark.browser
 

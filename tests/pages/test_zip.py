@@ -2,8 +2,9 @@
 
 from zipfile import ZipFile
 
-import make_zip
 import pytest
+
+from tools import make_zip
 
 pytestmark = pytest.mark.browser
 

@@ -3,10 +3,11 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-import addresses
 import jinja2
 import pytest
 from sphinx.errors import ExtensionError
+
+from website.extensions import addresses
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -96,7 +97,7 @@ def test_an_old_address_leads_on():
                 jinja2.DictLoader(
                     {"layout.html": "{% block head %}{% endblock %}{% block body %}{% endblock %}"}
                 ),
-                jinja2.FileSystemLoader(ROOT / "theme"),
+                jinja2.FileSystemLoader(ROOT / "website" / "theme"),
             ]
         )
     )

@@ -3,15 +3,14 @@
 import html
 from types import SimpleNamespace
 
-import course
-import formulas
-import pages
 import pytest
 from docutils import nodes
 from math_core import LatexError
 from myst_nb.sphinx_ import HideCodeCellNode
 from pygments import highlight
 from pygments.lexers import PythonLexer
+
+from website.extensions import course, formulas, pages
 
 
 def words(parts):

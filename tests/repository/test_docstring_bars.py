@@ -1,7 +1,8 @@
 """Bars in docstrings are mathematics on the package pages, and nothing else is touched."""
 
-import docstring_bars
 import pytest
+
+from website.extensions import docstring_bars
 
 
 @pytest.mark.parametrize(

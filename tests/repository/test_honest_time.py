@@ -1,10 +1,10 @@
 """The minutes in a header come from what the page shows."""
 
-import honest_time
 import nbformat
 import pytest
-import run_notebooks
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from tools import honest_time, run_notebooks
 
 
 def minutes(*cells) -> int:

@@ -5,12 +5,12 @@ import re
 from functools import cache
 from pathlib import Path
 
-import honest_time
 import nbformat
 import pytest
-from run_notebooks import NOTEBOOKS
 
 from d2lattn import bare, bare_after
+from tools import honest_time
+from tools.run_notebooks import NOTEBOOKS
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "reference" / "bare.md"

@@ -5,13 +5,12 @@ import json
 import re
 from pathlib import Path
 
-import honest_time
 import nbformat
 import pytest
-import run_notebooks
-from run_notebooks import CHAPTERS, NOTEBOOKS
 
 from d2lattn.book.figures import SVG
+from tools import honest_time, run_notebooks
+from tools.run_notebooks import CHAPTERS, NOTEBOOKS
 
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
 

@@ -80,11 +80,13 @@ def test_every_row_leads_somewhere(heading, where):
 
 
 def test_the_landing_page_has_a_place_and_a_drawing_for_each_written_chapter_and_no_other():
-    places = (ROOT / "theme" / "parts" / "questions.html").read_text(encoding="utf-8")
+    places = (ROOT / "website" / "theme" / "parts" / "questions.html").read_text(encoding="utf-8")
     numbers = re.findall(r'{{ chapter\("(\w+)"\) }}', places)
     walks = [path.parent.name for path in (ROOT / "chapters").glob("*/walk.ipynb")]
     assert sorted(numbers) == sorted(name.partition("-")[0].lstrip("0") for name in walks)
-    assert all((ROOT / "theme" / "drawings" / f"{number}.svg").is_file() for number in numbers)
+    assert all(
+        (ROOT / "website" / "theme" / "drawings" / f"{number}.svg").is_file() for number in numbers
+    )
 
 
 def test_the_landing_page_calls_no_written_chapter_to_come():

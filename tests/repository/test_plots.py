@@ -11,12 +11,12 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
-import plots
 import pytest
 from PIL import Image
 
 import d2lattn as d2l
 from d2lattn.book import figures
+from website.extensions import plots
 
 
 @pytest.fixture(autouse=True)

@@ -94,7 +94,7 @@ def test_the_landing_page_asks_the_same_questions_in_the_same_order():
 def test_the_strip_has_the_weights_of_all_chapters():
     assert "the-thread.html" in PAGE.read_text(encoding="utf-8")
     strip = (ROOT / "images" / "the-thread.html").read_text(encoding="utf-8")
-    assert strip == running_pair.as_html(), "run scripts/make_thread.py"
+    assert strip == running_pair.as_html(), "run tools/make_thread.py"
     for label, weights in running_pair.rows().items():
         row = strip.split(f'<th scope="row">{label}</th>')[1].partition("</tr>")[0]
         shown = [float(text) for text in re.findall(r"--w:([\d.]+)", row)]

@@ -7,8 +7,9 @@ import shutil
 import sys
 from pathlib import Path
 
-import grade_lab
 import pytest
+
+from tools import grade_lab
 
 HANDOUT = grade_lab.LAB / "missing_mask.py"
 RIGHT = '''

@@ -7,10 +7,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
-import make_figures
-import make_slides
 import pytest
-import walk_parts
+
+from tools import make_figures, make_slides, walk_parts
 
 WALKS = list(walk_parts.walks())
 

@@ -6,10 +6,10 @@ import math
 import re
 from pathlib import Path
 
-import for_teachers
 import numpy as np
 import pytest
-import quizzes
+
+from website.extensions import for_teachers, quizzes
 
 ROOT = Path(__file__).resolve().parents[2]
 QUIZZES = quizzes.read_all()

@@ -16,7 +16,7 @@ from d2lattn.book.exercises.checking import (
     several,
     tensor_like,
 )
-from d2lattn.kernel_regression import nadaraya_watson, others
+from d2lattn.kernel_regression import leave_one_out, nadaraya_watson
 
 # A mistake is known in three digits; what is right is for `same` to say, which is stricter.
 _near = partial(agrees, rtol=1e-3, atol=1e-4)
@@ -105,7 +105,9 @@ def check_by_hand(answer: Any) -> str:
 
 def _left_out(keys: Tensor, values: Tensor, bandwidth: float) -> Tensor:
     """Each value's prediction from all the others, (K,) and (K,) -> (K,)."""
-    predictions, _ = nadaraya_watson(keys.unsqueeze(-1), others(keys), others(values), bandwidth)
+    predictions, _ = nadaraya_watson(
+        keys.unsqueeze(-1), leave_one_out(keys), leave_one_out(values), bandwidth
+    )
     return predictions.squeeze(-1)  # (K, 1) -> (K,)
 
 

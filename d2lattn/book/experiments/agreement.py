@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lattn.checks import wrong
+from d2lattn.checks import argument_error
 from d2lattn.corpus.lexicon import lexicon
 from d2lattn.scoring import DotProductAttention
 from d2lattn.training import evaluating
@@ -48,10 +48,12 @@ def encode(sentences: Sequence[str]) -> Sentences:
     words, genders = [], []
     for row, sentence in enumerate(map(str.split, sentences)):
         if not sentence:
-            raise wrong(ValueError, f"sentences[{row}]", repr(sentences[row]), "to have a word")
+            raise argument_error(
+                ValueError, f"sentences[{row}]", repr(sentences[row]), "to have a word"
+            )
         if unknown := set(sentence) - number.keys():
             name = f"a word of sentences[{row}]"
-            raise wrong(ValueError, name, repr(min(unknown)), "to be one of WORDS")
+            raise argument_error(ValueError, name, repr(min(unknown)), "to be one of WORDS")
         found, gender = [NOT_ASKED] * len(sentence), NOT_ASKED
         for place, word in reversed(list(enumerate(sentence))):
             if word in FEMININE:

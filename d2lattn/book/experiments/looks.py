@@ -1,6 +1,6 @@
 """Where two translators of chapter 4b looked, and what hiding a state did: stored, not computed.
 
-`scripts/store_looks.py` writes the file out of the translators that come with the book.
+`tools/store_looks.py` writes the file out of the translators that come with the book.
 """
 
 from pathlib import Path

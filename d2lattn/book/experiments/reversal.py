@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lattn import transformer
-from d2lattn.checks import wrong
+from d2lattn.checks import argument_error
 from d2lattn.decoding import greedily
 from d2lattn.training import evaluating
 from d2lattn.transformer import TransformerDecoder
@@ -38,7 +38,7 @@ def encode(words: Sequence[str]) -> Tensor:
     for place, word in enumerate(words or [""]):
         if not word or set(word) - set(LETTERS) or len(word) != len(words[0]):
             needs = f"letters of {LETTERS}, as many as the other words"
-            raise wrong(ValueError, f"words[{place}]", repr(word), needs)
+            raise argument_error(ValueError, f"words[{place}]", repr(word), needs)
     return complete(torch.tensor([[LETTERS.index(letter) for letter in word] for word in words]))
 
 

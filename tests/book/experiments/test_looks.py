@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-import store_looks
 import torch
 
 from d2lattn.book.experiments.looks import FILE, MODELS, NUM_SENTENCES, load_looks
 from d2lattn.corpus import load_corpus
+from tools import store_looks
 
 
 def test_they_belong_to_the_first_test_sentences_of_the_whole_corpus():

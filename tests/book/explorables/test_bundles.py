@@ -7,10 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from refresh_explorables import refresh, refreshed
-from run_notebooks import NOTEBOOKS
 
 from d2lattn.book.explorables.base import BUNDLES
+from tools.refresh_explorables import refresh, refreshed
+from tools.run_notebooks import NOTEBOOKS
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ROOT / "javascript" / "src"
@@ -37,7 +37,7 @@ def test_stored_outputs_hold_the_bundles_as_they_are(tmp_path):
     for path in NOTEBOOKS:
         copy = Path(shutil.copy(path, tmp_path))
         refresh(copy)
-        assert copy.read_bytes() == path.read_bytes(), "call: python scripts/refresh_explorables.py"
+        assert copy.read_bytes() == path.read_bytes(), "call: python -m tools.refresh_explorables"
     outputs = sum(path.read_text(encoding="utf-8").count("data-d2lx=") for path in NOTEBOOKS)
     assert outputs >= 4
 

@@ -4,7 +4,8 @@ import statistics
 
 import pytest
 from explorable_pages import most_data, sizes
-from explorables import CASES, Yardstick, paint_times, percentile_95
+
+from benchmarks.explorables import CASES, Yardstick, paint_times, percentile_95
 
 # Milliseconds that the yardstick takes where reference/benchmarks/explorables.md was measured. A
 # machine on which it takes longer has as much more time for a frame. (13.2 on one on which what

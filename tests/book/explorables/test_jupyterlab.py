@@ -6,8 +6,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-import run_notebooks
 from lab_pages import CHAPTERS, ENDED, LIVE, REPOSITORY, run_all, serving
+
+from tools import run_notebooks
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -8,14 +8,15 @@ import html
 from pathlib import Path
 from typing import Any
 
-import honest_time
 import nbformat
-import quizzes
 import yaml
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
-from pages import ask, ask_title
+
+from tools import honest_time
+from website.extensions import quizzes
+from website.extensions.pages import ask, ask_title
 
 TEACHING = quizzes.FOLDER.parent
 SESSIONS = TEACHING / "sessions.yaml"

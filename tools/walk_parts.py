@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 import nbformat
-from formulas import mathml
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from pybtex.database import parse_file
 
 from d2lattn.book.figures import SVG
+from website.extensions.formulas import mathml
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"

@@ -1,6 +1,6 @@
 """Hide each state of 4b's two translators in turn, and store where they looked and what changed.
 
-usage: python scripts/store_looks.py [FILE]   (ten seconds; d2lattn/book/experiments/looks.npz)
+usage: python -m tools.store_looks [FILE]   (ten seconds; d2lattn/book/experiments/looks.npz)
 
 A page that needs all of it would wait ten seconds for it.
 """

@@ -1,6 +1,6 @@
 """Put the built book into one zip, which is unpacked and opened from a folder.
 
-usage: make zip, or after make book: python scripts/make_zip.py [FILE]
+usage: make zip, or after make book: python -m tools.make_zip [FILE]
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Grade the lab *Find the missing mask*: every .py and .ipynb below a folder.
 
-usage: python scripts/grade_lab.py FOLDER [--output points.csv] [--seconds 60]
+usage: python -m tools.grade_lab FOLDER [--output points.csv] [--seconds 60]
 
 As Moodle hands them out, they may lie in folders of their own.
 Each submission runs in a process of its own, with a limit of time and of memory, and what it got

@@ -1,6 +1,6 @@
 """Put all figures of the walks into one zip, with their captions.
 
-usage: python scripts/make_figures.py [FILE]      (_build/figures.zip if none is named)
+usage: python -m tools.make_figures [FILE]      (_build/figures.zip if none is named)
 """
 
 import re
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from walk_parts import ROOT, Figure, Walk, walks
+from tools.walk_parts import ROOT, Figure, Walk, walks
 
 SVG_START = '<?xml version="1.0" encoding="UTF-8"?>\n'
 NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'

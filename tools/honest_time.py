@@ -1,6 +1,6 @@
 """How long a notebook takes its reader: words, visible lines, figures, predictions, exercises.
 
-usage: python scripts/honest_time.py [--write] [NOTEBOOK ...]   (all of chapters/ if none is named)
+usage: python -m tools.honest_time [--write] [NOTEBOOK ...]   (all of chapters/ if none is named)
 
 `--write` puts the minutes into the line of the first cell that says *About … minutes*, a walk's
 reading beside them, and tidies as `run_notebooks.py` does: what a change of words needs, and no
@@ -16,7 +16,8 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from run_notebooks import CHAPTERS, NOTEBOOKS, tidy
+
+from tools.run_notebooks import CHAPTERS, NOTEBOOKS, tidy
 
 SAID = re.compile(r"(?<=\*About )(\d+|…) minutes(?:, \d+ of them reading)?(?=\.)")
 

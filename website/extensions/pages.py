@@ -12,9 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import colab
-import nbformat
-from course import NUMBERED, PASSED_ON, chapters
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 from myst_nb.sphinx_ import HideCodeCellNode
@@ -23,6 +20,8 @@ from pygments.formatters import HtmlFormatter
 from sphinx.highlighting import PygmentsBridge
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
+
+from website.extensions.course import NUMBERED, PASSED_ON, chapters
 
 HAN = re.compile(
     "[\u3400-\u9fff](?:[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]*[\u3400-\u9fff\uff00-\uffef])?"
@@ -521,12 +520,9 @@ def ways_to_run(builder: Any, page: str) -> dict[str, str]:
     owner, name = options["repository_url"].rstrip("/").split("/")[-2:]
     binder = options["launch_buttons"]["binderhub_url"]
     source = f"{page}.ipynb"
-    # Colab runs only what brings its own book along
-    on_colab = colab.is_in(nbformat.read(builder.env.doc2path(page), as_version=4))
     return {
-        "colab": colab.link(options["repository_url"], options["repository_branch"], page)
-        if on_colab
-        else "",
+        # The branch that CI writes, whose notebooks fetch the book (tools/colab.py)
+        "colab": f"https://colab.research.google.com/github/{owner}/{name}/blob/colab/{source}",
         "binder": f"{binder}/v2/gh/{owner}/{name}/{options['repository_branch']}"
         f"?urlpath=lab/tree/{source}",
         "file": builder.get_relative_uri(page, "").removesuffix(builder.link_suffix)

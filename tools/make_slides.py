@@ -1,10 +1,10 @@
 """Make slides for the sessions of `teaching/sessions.yaml`, of the walks' own parts.
 
-usage: python scripts/make_slides.py [FOLDER]      (_build/slides if none is named)
+usage: python -m tools.make_slides [FOLDER]      (_build/slides if none is named)
 
 For each walk: its question, its mechanism drawn, predictions whose answer comes with the next key,
 what was measured, the task where there is time, and the answer. reveal.js comes from
-javascript/node_modules (npm ci there), the fonts from assets/; nothing is asked from a network.
+javascript/node_modules (npm ci there), the fonts from website/assets/; no network is needed.
 """
 
 import html
@@ -14,11 +14,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from for_teachers import read_plans
-from plots import Plot
-from walk_parts import ROOT, Figure, Prediction, Walk, as_html, questions, read_walk
-
 from d2lattn.book.palette import palette
+from tools.walk_parts import ROOT, Figure, Prediction, Walk, as_html, questions, read_walk
+from website.extensions.for_teachers import read_plans
+from website.extensions.plots import Plot
 
 REVEAL = ROOT / "javascript" / "node_modules" / "reveal.js"
 FONTS = "serif.woff2", "serif-italic.woff2", "sans.woff2", "math.woff2", "mono.woff2"
@@ -156,7 +155,7 @@ def write(folder: Path) -> list[Path]:
         shutil.copy(REVEAL / "dist" / name, folder / "reveal")
     shutil.copy(REVEAL / "LICENSE", folder / "reveal")
     for name in FONTS:
-        shutil.copy(ROOT / "assets" / "fonts" / name, folder / "fonts")
+        shutil.copy(ROOT / "website" / "assets" / "fonts" / name, folder / "fonts")
     (folder / "slides.css").write_text(look(), encoding="utf-8")
     settings = json.dumps(SETTINGS)[:-1] + ', "plugins": [RevealNotes]}'
     pages, rows = [], []

@@ -1,6 +1,6 @@
 """Run the chapters from a clean kernel and store their outputs in place, the same bytes every time.
 
-usage: python scripts/run_notebooks.py [NOTEBOOK ...]      (all of chapters/ if none is named)
+usage: python -m tools.run_notebooks [NOTEBOOK ...]      (all of chapters/ if none is named)
 """
 
 import hashlib

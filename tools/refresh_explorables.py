@@ -1,6 +1,6 @@
 """Put the explorables' bundles as they are now into the stored outputs of notebooks.
 
-usage: python scripts/refresh_explorables.py [NOTEBOOK ...]      (all of chapters/ if none is named)
+usage: python -m tools.refresh_explorables [NOTEBOOK ...]      (all of chapters/ if none is named)
 
 An output holds words, code and state. Only the code changes when a bundle is built again, so no
 cell has to be run for it. Whether the whole output is still what its cell gives, nbval checks.
@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import nbformat
-from run_notebooks import NOTEBOOKS
 
 from d2lattn.book.explorables.base import BUNDLES, LOADER, script
+from tools.run_notebooks import NOTEBOOKS
 
 OUTPUT = re.compile(
     r'(data-d2lx="(\w+)-\w+">.*?<!--\n)(.*?)'

@@ -1,6 +1,6 @@
 """Train the translators that come with the book, and write their files and cards.
 
-usage: python scripts/train_translators.py [NAME ...] [--widen SEED ... | --check | --page]
+usage: python -m tools.train_translators [NAME ...] [--widen SEED ... | --check | --page]
 
 Without an option it trains each named translator (all, if none is named) from seed 0 and writes
 its file in d2lattn/book/trained/ and reference/models.md. PyTorch is told to round as with AVX2,
@@ -186,7 +186,7 @@ def noted(card: dict[str, Any], seed: int, scores: dict[str, float]) -> dict[str
 
 ABOUT = """# Models that come with the book
 
-<!-- Written by: python scripts/train_translators.py -->
+<!-- Written by: python -m tools.train_translators -->
 
 What a page says of one sentence should hold wherever it runs. But a training ends elsewhere where
 numbers are rounded otherwise; each card says in what range. So these five translators come trained:
@@ -210,7 +210,7 @@ training shows apart, *long* is longer than all of training. The error rate is t
 read off the largest weights, beside gold, on *test* ({{ref}}`chapter 4b <ch-believe>`); of several
 heads the mean is read.
 
-`python scripts/train_translators.py` makes the files and this page anew; with `--check` it trains
+`python -m tools.train_translators` makes the files and this page anew; with `--check` it trains
 once more and compares. Names after it choose some of the five.
 """
 

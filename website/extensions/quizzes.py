@@ -1,6 +1,8 @@
 """The quizzes of `teaching/quizzes/`, a file a chapter, and the files that others read.
 
-usage: python scripts/quizzes.py FOLDER    (writes quizzes.csv, quizzes.gift, and one .gift a walk)
+usage: python -m website.extensions.quizzes FOLDER
+
+Writes quizzes.csv, quizzes.gift, and one .gift a walk.
 """
 
 import csv
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import yaml
 
-FOLDER = Path(__file__).resolve().parents[1] / "teaching" / "quizzes"
+FOLDER = Path(__file__).resolve().parents[2] / "teaching" / "quizzes"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Photograph the first screen of two built pages, as the cards that shared links show.
 
-usage: make book, then python scripts/make_card.py      (needs the tests' Chromium)
+usage: make book, then python -m tools.make_card      (needs the tests' Chromium)
 """
 
 import shutil
@@ -26,7 +26,7 @@ CARDS = {
 
 
 def main() -> None:
-    """Write assets/card.png and card-sign.png, 1200 by 630 as the networks ask for."""
+    """Write website/assets/card.png and card-sign.png, 1200 by 630 as the networks ask for."""
     executable = next(filter(None, map(shutil.which, BROWSERS)))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
@@ -37,7 +37,7 @@ def main() -> None:
             page.add_style_tag(content=style)
             picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
             few = picture.quantize(128, dither=Image.Dither.NONE)
-            few.save(ROOT / "assets" / name, optimize=True)
+            few.save(ROOT / "website" / "assets" / name, optimize=True)
         browser.close()
 
 

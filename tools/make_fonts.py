@@ -1,6 +1,6 @@
 """Cut the book's fonts out of their npm packages, down to the letters and weights that pages use.
 
-usage: python scripts/make_fonts.py FOLDER      (needs fonttools and brotli)
+usage: python -m tools.make_fonts FOLDER      (needs fonttools and brotli)
 
 FOLDER holds the four packages as `npm install --prefix FOLDER` lays them out:
 
@@ -22,7 +22,7 @@ from fontTools.ttLib import TTFont
 from fontTools.varLib import instancer
 
 ROOT = Path(__file__).resolve().parents[1]
-FONTS = ROOT / "assets" / "fonts"
+FONTS = ROOT / "website" / "assets" / "fonts"
 PLOTS = ROOT / "d2lattn" / "book" / "fonts"
 
 LATIN = [*range(0x20, 0x7F), *range(0xA0, 0x100), 0x131, 0x152, 0x153, 0x2212, 0x20AC]

@@ -1,6 +1,6 @@
 """Print each walk of the built book to a PDF: answers open, interface gone, a page number below.
 
-usage: make pdf, or after make book: python scripts/make_pdf.py [FOLDER]
+usage: make pdf, or after make book: python -m tools.make_pdf [FOLDER]
 (needs the tests' Chromium)
 """
 
@@ -8,8 +8,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from make_card import BROWSERS
 from playwright.sync_api import Browser, sync_playwright
+
+from tools.make_card import BROWSERS
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "_build" / "html"

@@ -1,6 +1,6 @@
 """Write the strip of the thread, which the last page shows, out of the weights of all chapters.
 
-usage: python scripts/make_thread.py
+usage: python -m tools.make_thread
 """
 
 from pathlib import Path

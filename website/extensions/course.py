@@ -1,4 +1,4 @@
-"""Sphinx extension: the order of the book, for the templates of theme/.
+"""Sphinx extension: the order of the book, for the templates of website/theme/.
 
 Chapters, their questions and their pages are read from the table of contents and from the landing
 page's table; contents, steps, openers and ways on are drawn from that.

@@ -1,0 +1,1 @@
+"""Speed, memory and trainings behind the reference tables. Call `python -m benchmarks.NAME`."""

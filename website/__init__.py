@@ -1,0 +1,1 @@
+"""Everything that makes HTML: Sphinx extensions, templates, style, fonts and drawings."""
