@@ -15,9 +15,9 @@ import d2lattn as d2l
 from d2lattn.kernel_regression import (
     KERNELS,
     gaussian,
+    leave_one_out,
     leave_one_out_error,
     nadaraya_watson,
-    others,
 )
 
 NOTES = Path(__file__).resolve().parents[2] / "shared" / "notes"
@@ -287,8 +287,8 @@ def test_inputs_stay_as_they_were(name):
 # Leaving one out
 
 
-def test_others_leaves_each_point_out_once():
-    assert others(torch.arange(4.0)).tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
+def test_leave_one_out_leaves_each_point_out_once():
+    assert leave_one_out(torch.arange(4.0)).tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
 
 
 @each_kernel
@@ -407,9 +407,9 @@ def test_leaving_one_out_needs_two():
     with pytest.raises(ValueError, match=r"values has shape \(2,\); it needs \(K,\) = \(3,\)$"):
         leave_one_out_error(X, Y[:2], 1.0)
     with pytest.raises(ValueError, match=r"^points has shape \(2, 3\); it needs \(K,\)"):
-        others(torch.zeros(2, 3))
+        leave_one_out(torch.zeros(2, 3))
     with pytest.raises(ValueError, match=r"^points has shape \(1,\); it needs K ≥ 2$"):
-        others(X[:1])
+        leave_one_out(X[:1])
 
 
 def test_leaving_one_out_names_the_data():
@@ -440,7 +440,7 @@ def test_the_module_can_learn_and_its_weights_hold_no_graph():
     net = d2l.NWKernelRegression()
     assert [name for name, _ in net.named_parameters()] == ["w"]
     keys = torch.rand(6)
-    loss = ((net(keys, others(keys), others(keys)) - keys) ** 2).mean()
+    loss = ((net(keys, leave_one_out(keys), leave_one_out(keys)) - keys) ** 2).mean()
     loss.backward()
     assert net.w.grad is not None
     assert torch.isfinite(net.w.grad).all()
