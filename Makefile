@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Trust our own notebooks, so that figures show before a cell is run.
 lab: .venv/readers
-	@$(BIN)/jupyter trust $(NOTEBOOKS) >/dev/null
+	@$(BIN)/python -m tools.run_notebooks --trust
 	$(BIN)/jupyter lab "--LabApp.default_url=$(START)"
 
 # After a failure, delete Sphinx's cache: it does not repeat warnings for cached pages.
