@@ -45,18 +45,6 @@ def test_row_0_is_the_model_as_it_is(either):
     torch.testing.assert_close(found[:, :, 0], logits.softmax(dim=-1))
 
 
-def test_sentences_of_one_size_do_not_disturb_each_other(either):
-    source, target = (
-        torch.tensor([[5, 6, 7, 2], [1, 8, 3, 2]]),
-        torch.tensor([[4, 3, 2], [6, 5, 2]]),
-    )
-    found = d2l.hide_each_state(either, source, target)
-    for row in range(2):
-        alone = d2l.hide_each_state(either, source[[row]], target[[row]])
-        torch.testing.assert_close(found[[row]], alone)
-    assert not torch.allclose(found[0], found[1])
-
-
 def test_a_hidden_state_has_no_say_and_the_steps_before_saw_it(model):
     (found,) = d2l.hide_each_state(model, SOURCE, TARGET)
     model.eval()
@@ -91,13 +79,6 @@ def test_a_transformer_s_hidden_state_has_no_say_in_any_layer(transformer):
             _, state = chances(transformer, state, word)
 
 
-def test_a_transformer_with_all_hidden_does_not_see_the_source(transformer):
-    (first,) = d2l.hide_each_state(transformer, SOURCE, TARGET)
-    (other,) = d2l.hide_each_state(transformer, torch.tensor([[1, 8, 3, 2]]), TARGET)
-    torch.testing.assert_close(first[0, -1], other[0, -1])
-    assert not torch.allclose(first[0, 0], other[0, 0])
-
-
 def test_a_batch_changes_the_words_that_each_sentence_alone_changes(either):
     for matrix in either.parameters():
         matrix.data.mul_(3)  # so that hiding a state changes some words
@@ -129,15 +110,6 @@ def test_with_all_hidden_the_source_makes_no_difference(model):
     (other,) = d2l.hide_each_state(bare, torch.tensor([[1, 8, 3, 2]]), TARGET)
     torch.testing.assert_close(first[0, -1], other[0, -1])  # at the first step, from zeros
     assert not torch.allclose(first[0, 0], other[0, 0])
-
-
-def test_the_mode_of_the_model_comes_back(model):
-    model.train()
-    model.encoder.eval()
-    d2l.hide_each_state(model, SOURCE, TARGET)
-    assert model.training
-    assert model.decoder.training
-    assert not model.encoder.training
 
 
 def test_wrong_arguments_are_named(model):
