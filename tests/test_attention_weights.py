@@ -5,10 +5,10 @@ import torch
 from torch import nn
 
 import d2lattn as d2l
-from d2lattn.scoring import Attends
+from d2lattn.scoring import HasAttentionWeights
 
 
-class Even(Attends, nn.Module):
+class Even(HasAttentionWeights, nn.Module):
     reads = 0
 
     def forward(self, num_keys):

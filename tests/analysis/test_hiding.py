@@ -1,7 +1,5 @@
 """Hiding states from attention: what is hidden has no say, and nothing else changes."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 
@@ -77,30 +75,6 @@ def test_a_transformer_s_hidden_state_has_no_say_in_any_layer(transformer):
             wanted, _ = chances(transformer, state._replace(blocks=tuple(blocks)), word)
             torch.testing.assert_close(found[step, 1 + place], wanted)
             _, state = chances(transformer, state, word)
-
-
-def test_a_batch_changes_the_words_that_each_sentence_alone_changes(either):
-    for matrix in either.parameters():
-        matrix.data.mul_(3)  # so that hiding a state changes some words
-    generator = torch.Generator().manual_seed(2)
-    lengths = [(s, t) for s in (2, 4, 5, 6) for t in (2, 3, 4, 6)]
-    source, target = torch.zeros(2, len(lengths), 6, dtype=torch.long)
-    for row, (s, t) in enumerate(lengths):
-        source[row, :s] = torch.randint(4, 9, (s,), generator=generator)
-        target[row, :t] = torch.randint(4, 7, (t,), generator=generator)
-        source[row, s - 1] = target[row, t - 1] = 2
-    lens = torch.tensor(lengths)
-    batch = SimpleNamespace(
-        source=source, source_valid_lens=lens[:, 0], target=target, target_valid_lens=lens[:, 1]
-    )
-    found = d2l.changed_by_hiding(either, batch)
-    for row, (s, t) in enumerate(lengths):
-        (alone,) = d2l.hide_each_state(either, source[[row], :s], target[[row], :t])
-        best = alone.argmax(dim=-1)[:-1]  # (words, S + 2)
-        assert torch.equal(found[row], best[:, 1:-2] != best[:, :1])
-    changed = torch.cat([table.flatten() for table in found])
-    assert changed.any()
-    assert not changed.all()
 
 
 def test_with_all_hidden_the_source_makes_no_difference(model):
