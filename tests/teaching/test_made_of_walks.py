@@ -90,10 +90,10 @@ def test_the_same_figures_make_the_same_zip(tmp_path):
 
 @pytest.mark.parametrize(
     ("plan", "i"),
-    [(plan, i) for plan, all_of in make_slides.read_plans().items() for i in range(len(all_of))],
+    [(plan, i) for plan, all_of in make_slides.load_plans().items() for i in range(len(all_of))],
 )
 def test_a_session_has_about_eight_slides(plan, i):
-    names = make_slides.read_plans()[plan][i]["walks"]
+    names = make_slides.load_plans()[plan][i]["walks"]
     slides = make_slides.session([walk_parts.read_walk(name) for name in names])
     assert 7 <= len(slides) <= 10
     assert any("One for you" in one for one in slides) == (len(names) == 1)
