@@ -36,7 +36,7 @@ gaussian.log = lambda u: -(u**2) / 2  # type: ignore[attr-defined]
 
 
 def boxcar(u: Tensor) -> Tensor:
-    """K(u) = 1/2 for |u| ≤ 1, else 0: all keys within one bandwidth count the same.
+    """K(u) = 1/2 for ``|u| ≤ 1``, else 0: all keys within one bandwidth count the same.
 
     >>> boxcar(torch.tensor([-1.5, -1.0, 0.0, 0.9])).tolist()
     [0.0, 0.5, 0.5, 0.5]
@@ -54,7 +54,7 @@ def epanechnikov(u: Tensor) -> Tensor:
 
 
 def triangular(u: Tensor) -> Tensor:
-    """K(u) = max(0, 1 − |u|): a tent, which some courses call "Epanechnikov".
+    """K(u) = ``max(0, 1 − |u|)``: a tent, which some courses call "Epanechnikov".
 
     >>> triangular(torch.tensor([-2.0, 0.0, 0.5])).tolist()
     [0.0, 1.0, 0.5]

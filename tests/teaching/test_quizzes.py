@@ -12,7 +12,7 @@ from website.extensions import for_teachers, quizzes
 ROOT = Path(__file__).resolve().parents[2]
 QUIZZES = quizzes.read_all()
 QUESTIONS = [question for quiz in QUIZZES for question in quiz.questions]
-PLANS = for_teachers.read_plans()
+PLANS = for_teachers.load_plans()
 SESSIONS = [(plan, i) for plan, sessions in PLANS.items() for i in range(len(sessions))]
 
 
