@@ -161,8 +161,9 @@ def test_lines_of_code_fit_the_column(path):
 @each()
 def test_what_the_page_leaves_out_the_notebook_folds(path):
     for cell in code_cells(read(path)):
-        left_out = run_notebooks.FOLDED & set(cell.metadata.get("tags", []))
-        assert cell.metadata.get("jupyter", {}).get("source_hidden", False) == bool(left_out)
+        tags, folds = cell.metadata.get("tags", []), cell.metadata.get("jupyter", {})
+        assert folds.get("source_hidden", False) == bool(run_notebooks.FOLDED & set(tags))
+        assert folds.get("outputs_hidden", False) == ("hide-cell" in tags)
 
 
 @each("workshop")
