@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from d2lattn.checks import argument_error, check_floats, check_shapes
-from d2lattn.scoring import Attends
+from d2lattn.scoring import HasAttentionWeights
 
 Kernel = Callable[[Tensor], Tensor]
 """Maps distances u, in bandwidths, to heights ≥ 0; those here are symmetric and integrate to 1. A
@@ -36,7 +36,7 @@ gaussian.log = lambda u: -(u**2) / 2  # type: ignore[attr-defined]
 
 
 def boxcar(u: Tensor) -> Tensor:
-    """K(u) = 1/2 for |u| ≤ 1, else 0: all keys within one bandwidth count the same.
+    """K(u) = 1/2 for ``|u| ≤ 1``, else 0: all keys within one bandwidth count the same.
 
     >>> boxcar(torch.tensor([-1.5, -1.0, 0.0, 0.9])).tolist()
     [0.0, 0.5, 0.5, 0.5]
@@ -54,7 +54,7 @@ def epanechnikov(u: Tensor) -> Tensor:
 
 
 def triangular(u: Tensor) -> Tensor:
-    """K(u) = max(0, 1 − |u|): a tent, which some courses call "Epanechnikov".
+    """K(u) = ``max(0, 1 − |u|)``: a tent, which some courses call "Epanechnikov".
 
     >>> triangular(torch.tensor([-2.0, 0.0, 0.5])).tolist()
     [0.0, 1.0, 0.5]
@@ -169,7 +169,7 @@ def leave_one_out_error(
     return squared.masked_fill(squared.isnan(), math.inf).mean()
 
 
-class NWKernelRegression(Attends, nn.Module):
+class NWKernelRegression(HasAttentionWeights, nn.Module):
     """Nadaraya-Watson regression with a learnable width: softmax(−((x − xᵢ) w)² / 2).
 
     ``w`` is one number, 1 / bandwidth. Each query has a row of keys of its own, so that a training

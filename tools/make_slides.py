@@ -16,7 +16,7 @@ from pathlib import Path
 
 from d2lattn.book.palette import palette
 from tools.walk_parts import ROOT, Figure, Prediction, Walk, as_html, questions, read_walk
-from website.extensions.for_teachers import read_plans
+from website.extensions.for_teachers import load_plans
 from website.extensions.plots import Plot
 
 REVEAL = ROOT / "javascript" / "node_modules" / "reveal.js"
@@ -159,7 +159,7 @@ def write(folder: Path) -> list[Path]:
     (folder / "slides.css").write_text(look(), encoding="utf-8")
     settings = json.dumps(SETTINGS)[:-1] + ', "plugins": [RevealNotes]}'
     pages, rows = [], []
-    for plan, sessions in read_plans().items():
+    for plan, sessions in load_plans().items():
         for number, one in enumerate(sessions, 1):
             slides = session([read_walk(name) for name in one["walks"]])
             title = f"{number} of {plan}: {one['title']}"

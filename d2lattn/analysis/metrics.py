@@ -158,8 +158,8 @@ def alignment_scores(
     """Precision, recall and alignment error rate of a corpus, as Och and Ney define them.
 
     With A predicted, S sure and P possible links, summed up over all pairs of sentences:
-    precision = |A ∩ P| / |A|, recall = |A ∩ S| / |S|,
-    error rate = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|).
+    precision ``|A ∩ P| / |A|``, recall ``|A ∩ S| / |S|``,
+    error rate ``1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)``.
 
     >>> alignment_scores([{(0, 0), (1, 1), (2, 1)}], [{(0, 0), (1, 2)}], [{(0, 0), (1, 2), (1, 1)}])
     AlignmentScores(precision=0.6666666666666666, recall=0.5, error_rate=0.4)

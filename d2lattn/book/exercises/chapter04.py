@@ -326,7 +326,8 @@ def count_links(pairs: Sequence[Pair], matrices: Sequence[Tensor]) -> Tensor:
         matrices: the attention of each pair, shape (T, S).
 
     Returns:
-        |A ∩ S|, |A ∩ P|, |A| and |S| for each threshold and pair, shape (19, pairs, 4).
+        ``|A ∩ S|``, ``|A ∩ P|``, ``|A|`` and ``|S|`` for each threshold and pair, shape
+        (19, pairs, 4).
 
     >>> pair = Pair(("a", "dog"), ("un", "chien"), frozenset({(0, 0)}), frozenset({(0, 0), (1, 1)}))
     >>> counts = count_links([pair], [torch.tensor([[0.9, 0.1], [0.25, 0.75]])])

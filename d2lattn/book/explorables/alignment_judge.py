@@ -96,10 +96,10 @@ def short_row(row: Sequence[float]) -> list[float] | dict[str, float]:
 class AlignmentJudge(Explorable):
     """Links read off an attention matrix, judged by gold links, beside two baselines.
 
-    With A the links read off, S the sure and P the possible ones: precision = |A ∩ P| / |A|,
-    recall = |A ∩ S| / |S|, error rate = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|), as in Och and Ney
-    2003. The diagonal links each target word to the source word at the same share of the sentence;
-    "uniform" is what links drawn at random score on average.
+    With A the links read off, S the sure and P the possible ones: precision ``|A ∩ P| / |A|``,
+    recall ``|A ∩ S| / |S|``, error rate ``1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)``, as in Och and
+    Ney 2003. The diagonal links each target word to the source word at the same share of the
+    sentence; "uniform" is what links drawn at random score on average.
 
     Each trait can be read, set and observed.
 
