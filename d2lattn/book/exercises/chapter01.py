@@ -108,7 +108,15 @@ def _with_large_salience(query: Tensor, keys: Tensor, salience: Tensor) -> tuple
     return _with_salience(query, keys, salience.abs())
 
 
-@check("1.4", right=(_with_salience,), wrong=[_with_large_salience])
+@check(
+    "1.4",
+    right=(_with_salience,),
+    wrong=[
+        _with_large_salience,
+        lambda query, keys, salience: _with_salience(query, keys, 0 * salience),
+        lambda query, keys, salience: _with_salience(query, keys, salience.square()),
+    ],
+)
 def check_with_salience(
     with_salience: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
 ) -> str:

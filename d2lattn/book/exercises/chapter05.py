@@ -150,7 +150,8 @@ def _split(x: Tensor, num_heads: int) -> Tensor:
 
 def _in_heads(q: Tensor, k: Tensor, v: Tensor, num_heads: int) -> Tensor:
     every = torch.ones(k.shape[:2], dtype=torch.bool)
-    return _masked_heads(*(_split(x, num_heads) for x in (q, k, v)), every)[1]
+    q, k, v = (_split(x, num_heads) for x in (q, k, v))
+    return _masked_heads(q, k, v, every)[1]
 
 
 @check("5.4", right=(_in_heads,))
@@ -165,7 +166,7 @@ def check_repaired(
 
         every = torch.ones(batch, known, dtype=torch.bool)
         qs, ks, vs = (_split(x, heads) for x in (q, k, v))
-        cut = [x.reshape(batch, heads, x.shape[1], -1) for x in (q, k, v)]
+        q_cut, k_cut, v_cut = (x.reshape(batch, heads, x.shape[1], -1) for x in (q, k, v))
         weights, wanted = _masked_heads(qs, ks, vs, every)
         found = tensor_like(call(repaired, q, k, v, heads), wanted, "your output")
         unscaled = _masked_heads(qs, ks, vs, every, width)[1]
@@ -176,7 +177,7 @@ def check_repaired(
             (sideways, "The softmax runs along the queries; each query shares out 1 over keys."),
             ((weights @ vs).reshape(wanted.shape), "The join still mixes heads and rows."),
             (
-                _masked_heads(*cut, every)[1],
+                _masked_heads(q_cut, k_cut, v_cut, every)[1],
                 "The cut is still a reshape, which gives head 1 the first positions.",
             ),
         ]

@@ -341,7 +341,7 @@ def check_boxes(letters: Iterable[str]) -> str:
     return "B adds positions a hundred times too small, C only from place 10 on."
 
 
-@check("6.9", right=(377,), wrong=[63, 1, 500, 126])
+@check("6.9", right=(377,), wrong=[63, 1, 126])
 def check_twin(place: float) -> str:
     """The place from 4 to 400 most like place 0, for width 4 and base 100."""
     found = number(place, "the place")

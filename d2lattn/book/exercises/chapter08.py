@@ -252,7 +252,6 @@ def _way_back(d: int) -> list[int]:
         lambda d: _order(d)[d // 2 :] + _order(d)[: d // 2],
         lambda d: [*range(0, d, 2)][::-1] + [*range(1, d, 2)][::-1],
         lambda d: [row + 1 for row in _order(d)],
-        lambda d: [0] * d,
     ],
 )
 def check_order(order: Callable[[int], Iterable[int]]) -> str:

@@ -7,7 +7,6 @@ from torch import Tensor
 
 from d2lattn.book.exercises.checking import (
     Differs,
-    agrees,
     call,
     check,
     number,
@@ -112,9 +111,7 @@ def check_pooled(pooled: Callable[[Tensor, int, int], Tensor]) -> str:
             (other, "groups are heads that stand side by side: 0, 1, … together, not 0, 2, …"),
             (rows, "it means over rows that lie side by side; those are entries of one head."),
         )
-        for variant, hint in mistakes:
-            if not agrees(variant, wanted) and agrees(found, variant):
-                raise Differs(f"{case}, {hint}")
+        recognise(found, [(variant, f"{case}, {hint}") for variant, hint in mistakes], wanted)
         hint = "Of each group the mean: entry by entry, over its heads."
         same(found, wanted, hint, f"{case}, it")
     return "a head of keys a group, the mean of those that it stands for."

@@ -93,7 +93,7 @@ def _drawn(length: int, width: int, outputs: int) -> tuple[Tensor, Tensor, Tenso
     return Q, K, torch.randn(length, outputs, generator=generator)
 
 
-@check("11.2", right=(_carried,), wrong=[lambda *words: _carried(*words, late=True)])
+@check("11.2", right=(_carried,), wrong=[lambda Q, K, V: _carried(Q, K, V, late=True)])
 def check_repaired(attention: Attention) -> str:
     """Carried attention, from a listing that forgets the sum in z and does not ask it."""
     for length, width, outputs in ((5, 3, 2), (8, 2, 4), (1, 4, 3)):
