@@ -1,3 +1,4 @@
+# ruff: noqa: F401 (the book's names are imported for type checkers alone)
 """d2lattn: the helper package of *Attention You Can Run*.
 
 `bare` goes from attention to the Transformer on one page; the modules beside it add checks, options
@@ -6,7 +7,6 @@ listing that says ``d2l.X`` runs with ``import d2lattn as d2l``. Importing the p
 library; what belongs to the book is loaded when it is used.
 """
 
-# ruff: noqa: F401 (names are imported here for those who import the package)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from d2lattn.analysis.ablation import (
     without_heads,
 )
 from d2lattn.analysis.exchanging import exchange_each_state
-from d2lattn.analysis.hiding import changed_by_hiding, hide_each_state
+from d2lattn.analysis.hiding import hide_each_state
 from d2lattn.analysis.metrics import (
     AlignmentScores,
     CorpusScore,
@@ -87,6 +87,74 @@ from d2lattn.transformer import (
     TransformerEncoder,
 )
 
+__all__ = [
+    "KERNELS",
+    "AddNorm",
+    "AdditiveAttention",
+    "AlignmentScores",
+    "AttentionDecoder",
+    "AttentionSteps",
+    "CorpusScore",
+    "Decoder",
+    "DecoderBlock",
+    "DotProductAttention",
+    "Encoder",
+    "EncoderBlock",
+    "EncoderDecoder",
+    "History",
+    "Hypothesis",
+    "LearnedPositionalEncoding",
+    "LinearBiases",
+    "MultiHeadAttention",
+    "NWKernelRegression",
+    "NoPositionalEncoding",
+    "PositionWiseFFN",
+    "PositionalEncoding",
+    "RotaryPositions",
+    "Seq2SeqAttentionDecoder",
+    "Seq2SeqDecoder",
+    "Seq2SeqEncoder",
+    "TransformerDecoder",
+    "TransformerEncoder",
+    "additive_scores",
+    "alignment_links",
+    "alignment_scores",
+    "attention_entropy",
+    "attention_steps",
+    "beam_search",
+    "bleu",
+    "boxcar",
+    "chrf",
+    "diagonal_links",
+    "epanechnikov",
+    "every_subset",
+    "exchange_each_state",
+    "gaussian",
+    "greedy_decode",
+    "head_contributions",
+    "head_means",
+    "hide_each_state",
+    "leave_one_out",
+    "leave_one_out_error",
+    "masked_loss",
+    "masked_softmax",
+    "mean_loss",
+    "nadaraya_watson",
+    "sequence_mask",
+    "shift_links",
+    "shift_right",
+    "sinusoids",
+    "teacher_forced_attention",
+    "train",
+    "translation_loss",
+    "transpose_output",
+    "transpose_qkv",
+    "triangular",
+    "uniform_links",
+    "value_lengths",
+    "without_heads",
+]
+
 if TYPE_CHECKING:
     import matplotlib.pyplot as plt
 
@@ -114,5 +182,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, inside = BOOK[name].partition(":")
     with optional_import(f"d2l.{name}"):
-        found = import_module(module)
-    return getattr(found, inside) if inside else found
+        loaded = import_module(module)
+    return getattr(loaded, inside) if inside else loaded
+
+
+def __dir__() -> list[str]:
+    """List the public names, those of the book included."""
+    return sorted({*__all__, *BOOK})

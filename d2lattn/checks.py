@@ -43,16 +43,20 @@ def check_shapes(**arguments: tuple[Any, ...]) -> None:
     Traceback (most recent call last):
     ValueError: keys has shape (5, 4, 8); it needs (B, K, 8) = (2, K, 8)
     """
-    sizes: dict[Any, int] = {}
+    sizes: dict[str, Any] = {}
     for name, (found, *axes) in arguments.items():
         if not isinstance(found, Tensor):
             raise argument_error(TypeError, name, found, "a tensor")
-        needed = [sizes.get(axis, axis) for axis in axes]  # sizes known so far
-        last = axes[0] == "..."
-        shape = found.shape[1 - len(axes) :] if last else found.shape
-        fits = len(shape) == len(axes) - last
-        for axis, size in zip(needed[last:], shape, strict=False):
-            if size != (sizes.setdefault(axis, size) if isinstance(axis, str) else axis):
+        needed = [sizes.get(axis, axis) if isinstance(axis, str) else axis for axis in axes]
+        shape = tuple(found.shape)
+        named = axes
+        if axes[0] == "...":
+            named = axes[1:]
+            shape = shape[len(shape) - len(named) :] if len(shape) >= len(named) else ()
+        fits = len(shape) == len(named)
+        for axis, size in zip(named, shape, strict=False):
+            expected = sizes.setdefault(axis, size) if isinstance(axis, str) else axis
+            if size != expected:
                 fits = False
         if not fits:
             needs = _axes(axes) if needed == axes else f"{_axes(axes)} = {_axes(needed)}"
@@ -78,6 +82,9 @@ def check_floats(layer: nn.Module | None = None, /, **tensors: Any) -> None:
 
 def check_integers(name: str, found: Tensor) -> None:
     """Make sure that it is a tensor of integers; booleans do not count."""
+    if isinstance(found, Tensor) and found.dtype == torch.bool:
+        needs = "a tensor of integers, the number of valid keys; for a mask, call `attend`"
+        raise argument_error(TypeError, name, found, needs)
     if not isinstance(found, Tensor) or found.dtype not in INTEGERS:
         raise argument_error(TypeError, name, found, "a tensor of integers")
 

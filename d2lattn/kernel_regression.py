@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from d2lattn.checks import argument_error, check_floats, check_shapes
-from d2lattn.scoring import Attends
+from d2lattn.scoring import HasAttentionWeights
 
 Kernel = Callable[[Tensor], Tensor]
 """Maps distances u, in bandwidths, to heights ≥ 0; those here are symmetric and integrate to 1. A
@@ -169,7 +169,7 @@ def leave_one_out_error(
     return squared.masked_fill(squared.isnan(), math.inf).mean()
 
 
-class NWKernelRegression(Attends, nn.Module):
+class NWKernelRegression(HasAttentionWeights, nn.Module):
     """Nadaraya-Watson regression with a learnable width: softmax(−((x − xᵢ) w)² / 2).
 
     ``w`` is one number, 1 / bandwidth. Each query has a row of keys of its own, so that a training

@@ -20,17 +20,12 @@ Mask = Tensor | Callable[[], Tensor] | None
 
 
 def resolve_mask(mask: Mask) -> Tensor | None:
-    """Return the mask itself, made now if it came as a function."""
+    """Return the mask itself; call it first if it is a function."""
     return mask() if callable(mask) else mask
 
 
-def freeze_mask(mask: Mask) -> Mask:
-    """Return a mask that does not change when its owner changes theirs in place."""
-    return mask if mask is None or callable(mask) else mask.clone()
-
-
 def length_mask(valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_lens") -> Tensor:
-    """Say which steps are valid, as booleans that broadcast to `shape`.
+    """Return a boolean mask of the valid steps that broadcasts to `shape`.
 
     >>> length_mask(torch.tensor([1, 2]), (2, 3))
     tensor([[ True, False, False],

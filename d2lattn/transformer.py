@@ -44,7 +44,7 @@ from d2lattn.positional import (
     PositionalEncoding,
     RotaryPositions,
 )
-from d2lattn.scoring import Attends, NoWeights, mask_of
+from d2lattn.scoring import HasAttentionWeights, NoWeights, mask_of
 from d2lattn.seq2seq import AttentionDecoder, Encoder, check_state, embed_tokens, token_embedding
 
 
@@ -153,7 +153,7 @@ class EncoderBlock(nn.Module):
         return self.addnorm2(X, self.ffn(self.addnorm2.before(X)))
 
 
-class TransformerEncoder(Attends, Encoder):
+class TransformerEncoder(HasAttentionWeights, Encoder):
     """Tokens, their positions, and a stack of encoder blocks.
 
     Token vectors have length about 1 at first, and are multiplied by sqrt(D), which makes their
@@ -314,7 +314,7 @@ class TransformerState(NamedTuple):
     blocks: tuple[BlockState, ...]
 
 
-class TransformerDecoder(Attends, AttentionDecoder):
+class TransformerDecoder(HasAttentionWeights, AttentionDecoder):
     """Tokens, their positions, a stack of decoder blocks, and scores of the next token.
 
     A pass may take all tokens at once, as in training, or continue from the state of another pass,

@@ -1,9 +1,7 @@
 """Positional encodings: the formula, the rotation that hides in it, and the package's rules."""
 
-import copy
 import inspect
 import math
-import pickle
 import re
 from pathlib import Path
 
@@ -41,29 +39,6 @@ def test_sinusoids_are_the_formula(max_len, width):
     found = d2l.sinusoids(max_len, width)
     assert found.dtype == torch.float32
     torch.testing.assert_close(found, torch.tensor(expected), rtol=0, atol=1e-7)
-
-
-def test_far_positions_are_as_exact_as_near_ones():
-    """In single precision, the angle 9,999 alone would be off by up to 5e-4."""
-    last = d2l.sinusoids(10_000, 6)[-1].double()
-    expected = torch.tensor([formula(9_999, j, 6) for j in range(6)], dtype=torch.float64)
-    torch.testing.assert_close(last, expected, rtol=0, atol=1e-7)
-
-
-def test_sinusoids_follow_the_default_dtype():
-    torch.set_default_dtype(torch.float64)
-    try:
-        found = d2l.sinusoids(50, 5)
-    finally:
-        torch.set_default_dtype(torch.float32)
-    expected = [[formula(i, j, 5) for j in range(5)] for i in range(50)]
-    expected = torch.tensor(expected, dtype=torch.float64)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
-
-
-def test_two_rows_by_hand():
-    expected = [[0, 1, 0, 1], [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]]
-    torch.testing.assert_close(d2l.sinusoids(2, 4), torch.tensor(expected))
 
 
 positions = st.integers(0, 300)
@@ -119,10 +94,6 @@ def test_step_by_step_is_all_at_once(kind):
     assert torch.equal(torch.cat(steps, dim=1), encoding(X))
 
 
-def test_the_table_of_the_module_is_that_of_the_function():
-    assert torch.equal(d2l.PositionalEncoding(5, 0, 20).P[0], d2l.sinusoids(20, 5))
-
-
 @pytest.mark.parametrize("kind", BOTH)
 def test_signature(kind):
     arguments = inspect.signature(kind).parameters
@@ -145,26 +116,6 @@ def test_dropout_takes_entries_of_the_sum_in_training_alone(kind):
     assert torch.equal(encoding(X), calm)
 
 
-def test_the_sinusoids_are_no_parameters_and_stand_in_no_file():
-    encoding = d2l.PositionalEncoding(4, 0)
-    assert list(encoding.parameters()) == []
-    assert list(encoding.state_dict()) == []
-    assert [name for name, _ in encoding.named_buffers()] == ["P"]
-    longer = d2l.PositionalEncoding(4, 0, max_len=2000)
-    longer.load_state_dict(encoding.state_dict())  # a model can be given a longer table later
-
-
-def test_the_learned_table_is_trained_and_saved():
-    encoding = d2l.LearnedPositionalEncoding(40, 0, max_len=500)
-    assert list(encoding.state_dict()) == ["P"]
-    assert encoding.P.std().item() == pytest.approx(0.02, rel=0.05)
-    assert encoding.P.mean().item() == pytest.approx(0, abs=1e-3)
-    encoding(torch.zeros(2, 3, 40), start=5).sum().backward()
-    gradient = encoding.P.grad[0]
-    assert torch.equal(gradient[5:8], torch.full((3, 40), 2.0))  # two sequences each
-    assert gradient[:5].count_nonzero() == gradient[8:].count_nonzero() == 0
-
-
 @pytest.mark.parametrize("kind", BOTH)
 def test_the_table_moves_with_its_module(kind):
     encoding = kind(4, 0, 10)
@@ -173,32 +124,6 @@ def test_the_table_moves_with_its_module(kind):
         assert encoding.to(dtype)(torch.zeros(1, 2, 4, dtype=dtype)).dtype == dtype
     moved = encoding.float().to("meta")  # it stands for another device
     assert moved(torch.empty(1, 2, 4, device="meta")).is_meta
-
-
-@pytest.mark.parametrize("kind", BOTH)
-def test_copies_and_files(kind):
-    encoding, X = kind(4, 0, 10), torch.randn(1, 3, 4)
-    for twin in (copy.deepcopy(encoding), pickle.loads(pickle.dumps(encoding))):
-        assert torch.equal(twin(X), encoding(X))
-
-
-@pytest.mark.parametrize("kind", BOTH)
-def test_gradients_pass_as_they_are(kind):
-    X = torch.randn(2, 3, 5, requires_grad=True)
-    upstream = torch.randn(2, 3, 5)
-    kind(5, 0, 10)(X).backward(upstream)
-    assert torch.equal(X.grad, upstream)
-
-
-def test_with_positions_self_attention_sees_order():
-    """The other half of the equivariance test of multi-head attention."""
-    attention = d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0)
-    encoding = d2l.PositionalEncoding(8, 0)
-    X = torch.randn(1, 5, 8)
-    forwards, backwards = encoding(X), encoding(X.flip(1))
-    output = attention(forwards, forwards, forwards)
-    reversed_ = attention(backwards, backwards, backwards)
-    assert (reversed_ - output.flip(1)).abs().max() > 0.01
 
 
 # Errors ------------------------------------------------------------------------------------------
@@ -224,33 +149,6 @@ def test_wrong_shapes_are_named(kind, shape):
     message = re.escape(f"X has shape {shape}; it needs (B, T, 4)")
     with pytest.raises(ValueError, match=f"^{message}$"):
         kind(4, 0, 10)(torch.zeros(shape))
-
-
-@pytest.mark.parametrize("kind", BOTH)
-def test_wrong_types_and_starts_are_named(kind):
-    encoding, X = kind(4, 0, 10), torch.zeros(1, 2, 4)
-    for wrong, message in (
-        (X.long(), "X has dtype torch.int64; it needs a tensor of floating-point numbers"),
-        (X.tolist(), "X has type list; it needs a tensor of floating-point numbers"),
-        (X.double(), "X has dtype torch.float64; it needs torch.float32, the dtype of module"),
-    ):
-        with pytest.raises(TypeError, match=f"^{message}$"):
-            encoding(wrong)
-    with pytest.raises(TypeError, match=r"^start has type float; it needs an integer$"):
-        encoding(X, 1.0)
-    with pytest.raises(ValueError, match=r"^start is -1; it needs to be 0 or more$"):
-        encoding(X, -1)
-
-
-@pytest.mark.parametrize("kind", BOTH)
-def test_sizes_are_one_or_more(kind):
-    assert kind(1, 0, 1)(torch.zeros(1, 1, 1)).shape == (1, 1, 1)
-    with pytest.raises(ValueError, match=r"^num_hiddens is 0; it needs to be 1 or more$"):
-        kind(0, 0)
-    with pytest.raises(ValueError, match=r"^max_len is 0; it needs to be 1 or more$"):
-        kind(4, 0, 0)
-    with pytest.raises(ValueError, match=r"^max_len is -1; it needs to be 1 or more$"):
-        d2l.sinusoids(-1, 4)
 
 
 # The notes' own listing --------------------------------------------------------------------------

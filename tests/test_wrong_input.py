@@ -74,36 +74,6 @@ def test_a_decoder_refuses_the_state_of_another_batch(which):
     assert len(decoder(TOKENS, state)[0]) == 2
 
 
-@pytest.mark.parametrize("which", decoders())
-@pytest.mark.parametrize("state", [None, (1, 2), torch.ones(2)], ids=["none", "tuple", "tensor"])
-def test_a_decoder_refuses_what_is_no_state(which, state):
-    _, decoder = decoders()[which]
-    with pytest.raises(TypeError, match=r"^state has .*; it needs a .*State, as init_state gives"):
-        decoder(TOKENS, state)
-
-
-@pytest.mark.parametrize("state", [None, (None, None, None)])
-def test_a_block_refuses_what_is_no_state(state):
-    with pytest.raises(TypeError, match=r"^state has type .*; it needs a BlockState, as init"):
-        d2l.DecoderBlock(4, 8, 2)(torch.ones(2, 3, 4), state)
-
-
-def test_a_past_of_another_batch_is_told_so():
-    block = d2l.DecoderBlock(4, 8, 2)
-    X = torch.ones(2, 3, 4)
-    _, state = block(X, block.init_state(torch.ones(2, 5, 4)))
-    past = tuple(kept[:1] for kept in state.past)
-    with pytest.raises(ValueError, match=r"^X has shape .*; it needs 1 sequences, as many as the"):
-        block(X, state._replace(past=past))
-
-
-@pytest.mark.parametrize("decoder", [d2l.Seq2SeqDecoder, d2l.Seq2SeqAttentionDecoder])
-@pytest.mark.parametrize("given", [None, torch.ones(2, 3, 4), (torch.ones(2, 3, 4),)])
-def test_what_no_gru_encoder_gives_is_refused(decoder, given):
-    with pytest.raises(TypeError, match=r"^enc_outputs has .*; it needs the pair that a Seq2Seq"):
-        decoder(9, 3, 4, 1).init_state(given)
-
-
 class Adapted(nn.Module):
     """A projection as an adapter wraps it: it has neither `weight` nor `in_features`."""
 
@@ -162,35 +132,4 @@ def test_positions_can_be_handed_in():
     assert not torch.allclose(encoder(TOKENS), before)
 
 
-def test_the_same_seed_gives_the_same_model():
-    """What a model starts from is part of every stored number: these sums are those of before."""
-    torch.manual_seed(0)
-    models = [
-        d2l.EncoderDecoder(
-            d2l.TransformerEncoder(9, 4, 8, 2, 2), d2l.TransformerDecoder(9, 4, 8, 2, 2)
-        ),
-        d2l.EncoderDecoder(d2l.Seq2SeqEncoder(9, 3, 4, 2), d2l.Seq2SeqAttentionDecoder(9, 3, 4, 2)),
-        d2l.NWKernelRegression(),
-    ]
-    sums = [sum(p.double().abs().sum() for p in m.parameters()).item() for m in models]
-    assert sums == pytest.approx(SUMS, abs=1e-6)
-
-
-SUMS = [241.251627, 163.711705, 0.003417]
-
-
 # take ---------------------------------------------------------------------------------------------
-
-
-def test_take_goes_through_tuples_of_all_kinds():
-    from d2lattn.seq2seq import PlainState, take
-
-    x, rows = torch.arange(6).reshape(3, 2), torch.tensor([2, 0, 0])
-    found = take((x, [x], None, 7, PlainState(x, x + 1), ((x,),)), rows)
-    assert type(found) is tuple
-    assert torch.equal(found[0], x[rows])
-    assert torch.equal(found[1][0], x)  # a list is no part of a state
-    assert found[2:4] == (None, 7)
-    assert isinstance(found[4], PlainState)
-    assert torch.equal(found[4].context, x[rows] + 1)
-    assert torch.equal(found[5][0][0], x[rows])

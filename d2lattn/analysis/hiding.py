@@ -9,7 +9,7 @@ from torch import Tensor
 from d2lattn.checks import argument_error, check_integers
 from d2lattn.masks import length_mask
 from d2lattn.seq2seq import AttentionState, EncoderDecoder, take
-from d2lattn.training import TranslationBatch, evaluating, shift_right
+from d2lattn.training import evaluating, shift_right
 from d2lattn.transformer import TransformerState
 
 
@@ -48,30 +48,6 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
     if target.dim() != 2 or len(target) != len(source):
         raise argument_error(ValueError, "target", target, f"(B, T), where B is {len(source)}")
     return _each_step(model, source, None, target, lambda logits: logits.softmax(dim=-1))
-
-
-def changed_by_hiding(model: EncoderDecoder, batch: TranslationBatch) -> list[Tensor]:
-    """Tell for each pair of a batch which words change when one state alone is hidden.
-
-    A word changes if the likeliest one becomes another. Hiding is that of `hide_each_state`, for
-    sentences of any lengths; <eos> is left out on both sides, as in `teacher_forced_attention`.
-
-    Args:
-        model: its decoder is a `Seq2SeqAttentionDecoder` or a `TransformerDecoder`.
-        batch: pairs with <eos> at the end of both sides.
-
-    Returns:
-        A table of truth values, shape (target words, source words), for each pair.
-
-    Raises:
-        TypeError: the decoder carries another state.
-    """
-    best = _each_step(
-        model, batch.source, batch.source_valid_lens, batch.target, lambda logits: logits.argmax(-1)
-    )  # (B, T, S + 2)
-    changed = best[..., 1:-1] != best[..., :1]  # (B, T, S)
-    ends = (batch.target_valid_lens - 1).tolist(), (batch.source_valid_lens - 1).tolist()
-    return [table[:t, :s] for table, t, s in zip(changed, *ends, strict=True)]
 
 
 @torch.no_grad()

@@ -68,14 +68,6 @@ def test_a_row_has_one_state_of_the_other_sentence(model):
             torch.testing.assert_close(found[step, 1 + place], logits[0, 0].softmax(dim=-1))
 
 
-def test_read_forwards_no_state_before_the_change_is_another_one():
-    (found,) = d2l.exchange_each_state(gru(False), SOURCE, OTHER, TARGET)
-    torch.testing.assert_close(found[:, 1:3], found[:, :1].expand(-1, 2, -1), rtol=0, atol=0)
-    assert not torch.allclose(found[:, 3], found[:, 0])
-    (both,) = d2l.exchange_each_state(gru(True), SOURCE, OTHER, TARGET)
-    assert not torch.allclose(both[:, 1], both[:, 0])
-
-
 def test_sentences_do_not_disturb_each_other(model):
     source, other = torch.cat((SOURCE, OTHER)), torch.tensor([[5, 6, 8, 2], [1, 6, 8, 2]])
     target = torch.tensor([[4, 3, 2], [6, 5, 2]])
@@ -98,8 +90,3 @@ def test_sentences_do_not_disturb_each_other(model):
 def test_other_shapes_are_refused(name, arguments):
     with pytest.raises(ValueError, match=name):
         d2l.exchange_each_state(gru(True), *arguments)
-
-
-def test_words_are_refused():
-    with pytest.raises(TypeError, match="other"):
-        d2l.exchange_each_state(gru(True), SOURCE, OTHER.float(), TARGET)

@@ -1,7 +1,5 @@
 """Hiding states from attention: what is hidden has no say, and nothing else changes."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 
@@ -45,18 +43,6 @@ def test_row_0_is_the_model_as_it_is(either):
     torch.testing.assert_close(found[:, :, 0], logits.softmax(dim=-1))
 
 
-def test_sentences_of_one_size_do_not_disturb_each_other(either):
-    source, target = (
-        torch.tensor([[5, 6, 7, 2], [1, 8, 3, 2]]),
-        torch.tensor([[4, 3, 2], [6, 5, 2]]),
-    )
-    found = d2l.hide_each_state(either, source, target)
-    for row in range(2):
-        alone = d2l.hide_each_state(either, source[[row]], target[[row]])
-        torch.testing.assert_close(found[[row]], alone)
-    assert not torch.allclose(found[0], found[1])
-
-
 def test_a_hidden_state_has_no_say_and_the_steps_before_saw_it(model):
     (found,) = d2l.hide_each_state(model, SOURCE, TARGET)
     model.eval()
@@ -91,37 +77,6 @@ def test_a_transformer_s_hidden_state_has_no_say_in_any_layer(transformer):
             _, state = chances(transformer, state, word)
 
 
-def test_a_transformer_with_all_hidden_does_not_see_the_source(transformer):
-    (first,) = d2l.hide_each_state(transformer, SOURCE, TARGET)
-    (other,) = d2l.hide_each_state(transformer, torch.tensor([[1, 8, 3, 2]]), TARGET)
-    torch.testing.assert_close(first[0, -1], other[0, -1])
-    assert not torch.allclose(first[0, 0], other[0, 0])
-
-
-def test_a_batch_changes_the_words_that_each_sentence_alone_changes(either):
-    for matrix in either.parameters():
-        matrix.data.mul_(3)  # so that hiding a state changes some words
-    generator = torch.Generator().manual_seed(2)
-    lengths = [(s, t) for s in (2, 4, 5, 6) for t in (2, 3, 4, 6)]
-    source, target = torch.zeros(2, len(lengths), 6, dtype=torch.long)
-    for row, (s, t) in enumerate(lengths):
-        source[row, :s] = torch.randint(4, 9, (s,), generator=generator)
-        target[row, :t] = torch.randint(4, 7, (t,), generator=generator)
-        source[row, s - 1] = target[row, t - 1] = 2
-    lens = torch.tensor(lengths)
-    batch = SimpleNamespace(
-        source=source, source_valid_lens=lens[:, 0], target=target, target_valid_lens=lens[:, 1]
-    )
-    found = d2l.changed_by_hiding(either, batch)
-    for row, (s, t) in enumerate(lengths):
-        (alone,) = d2l.hide_each_state(either, source[[row], :s], target[[row], :t])
-        best = alone.argmax(dim=-1)[:-1]  # (words, S + 2)
-        assert torch.equal(found[row], best[:, 1:-2] != best[:, :1])
-    changed = torch.cat([table.flatten() for table in found])
-    assert changed.any()
-    assert not changed.all()
-
-
 def test_with_all_hidden_the_source_makes_no_difference(model):
     bare = d2l.EncoderDecoder(model.encoder, model.decoder)
     bare.decoder.bridge = False
@@ -129,15 +84,6 @@ def test_with_all_hidden_the_source_makes_no_difference(model):
     (other,) = d2l.hide_each_state(bare, torch.tensor([[1, 8, 3, 2]]), TARGET)
     torch.testing.assert_close(first[0, -1], other[0, -1])  # at the first step, from zeros
     assert not torch.allclose(first[0, 0], other[0, 0])
-
-
-def test_the_mode_of_the_model_comes_back(model):
-    model.train()
-    model.encoder.eval()
-    d2l.hide_each_state(model, SOURCE, TARGET)
-    assert model.training
-    assert model.decoder.training
-    assert not model.encoder.training
 
 
 def test_wrong_arguments_are_named(model):

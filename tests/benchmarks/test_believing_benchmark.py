@@ -51,32 +51,6 @@ def test_it_asks_about_articles_whose_noun_comes_later():
         assert (noun, step) in pair.agreement
 
 
-@pytest.mark.parametrize(
-    ("feminine", "masculine"),
-    [("cow", "dog"), ("queen", "boy"), ("story", "book"), ("city", "garden"), ("table", "boat")],
-)
-def test_another_noun_stands_for_the_same_kind_of_thing(feminine, masculine):
-    assert exchanging.masculine_like(feminine) == masculine
-
-
-def test_it_asks_about_direct_objects_before_their_verb():
-    asked = {
-        " ".join(pair.source): (pair.source[place], pair.target[step])
-        for pair, step, place in exchanging.pronouns(corpus().test)
-    }
-    assert len(asked) > 60
-    assert asked["you always listened to her ."] == ("her", "l'")
-    assert asked["our hero finds him ."] == ("him", "le")
-    assert asked["the owls listen to me behind a strange hotel ."] == ("me", "m'")
-    every = [" ".join(pair.source) for pair in corpus().test]
-    for other in (
-        "some interesting children do not answer us .",
-        "who did not look for them here ?",
-    ):
-        assert other in every  # *nous*, for *leur*; and what is *them* already
-        assert other not in asked
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("since", [0, 3])
 def test_nothing_exchanged_is_the_plain_model(kind, since):
@@ -87,15 +61,6 @@ def test_nothing_exchanged_is_the_plain_model(kind, since):
     plain = chances(translator, batch.source, batch.target)[3]
     torch.testing.assert_close(found, plain.expand(2, -1))
     torch.testing.assert_close(rows[0], translator.model.decoder.attention_weights[0, 3])
-
-
-def test_all_exchanged_at_all_steps_is_the_model_that_reads_the_other_sentence():
-    translator, (pair, *others) = untrained(translation.BOTH), corpus().train
-    other = next(one for one in others if len(one.source) == len(pair.source))
-    ours, theirs = batch_of(translator, pair), batch_of(translator, other)
-    places = range(len(pair.source) + 1)
-    found, _ = exchanging.exchanged(translator, pair, other, [places], 3, 0)
-    torch.testing.assert_close(found[0], chances(translator, theirs.source, ours.target)[3])
 
 
 def test_exchanged_at_one_step_the_steps_before_are_the_true_ones():
@@ -118,22 +83,6 @@ def test_exchanged_at_one_step_the_steps_before_are_the_true_ones():
         first, _ = exchanging.exchanged(translator, pair, other, [places], since, since)
         expected = chances(translator, theirs.source, ours.target)[0]
         assert torch.allclose(first[0], expected, atol=1e-6) == (since == 0)
-
-
-def test_each_choice_carries_its_own_states():
-    translator, (pair, *_) = untrained(translation.FORWARD), corpus().train
-    word = next(word for word in translator.source_vocab.tokens if word not in pair.source[2:3])
-    other = exchanging.with_word(pair, 2, word)
-    assert other.source[2] == word
-    assert other.source[:2] + other.source[3:] == pair.source[:2] + pair.source[3:]
-    choices = [[], [0, 1], [2], [2, 3]]
-    together, _ = exchanging.exchanged(translator, pair, other, choices, 2, 2)
-    for row, places in zip(together, choices, strict=True):
-        (alone,), _ = exchanging.exchanged(translator, pair, other, [places], 2, 2)
-        torch.testing.assert_close(row, alone)
-    assert torch.equal(together[0], together[1])  # read forwards: not changed yet
-    assert not torch.allclose(together[0], together[2])
-    assert not torch.allclose(together[2], together[3])
 
 
 def written_by(monkeypatch, translator, words, column):
@@ -167,36 +116,6 @@ def test_an_article_turns_with_the_state_that_carries_the_gender(monkeypatch):
     for one in found:
         turned = [one[key] for key in ("article", "noun", "random", "all")]
         assert turned == [False, True, False, True]
-
-
-def test_a_pronoun_turns_with_the_word_before_it(monkeypatch):
-    translator = untrained(translation.BOTH)
-
-    def rule(pair, other, places, step):
-        if places and pair.source[0] == "you":
-            return "les"  # whatever was carried over
-        if pair != other and changed_place(pair, other) - 1 in places:
-            return "les"
-        return pair.target[step]
-
-    def beside(pair, other):
-        asked = exchanging.pronouns(corpus().test)
-        return next(place for one, _, place in asked if one == pair) - 1
-
-    written_by(monkeypatch, translator, rule, beside)
-    pairs = [pair for pair in corpus().test if "l'" in pair.target]
-    found = list(exchanging.pronouns_turned(translator, pairs))
-    plain = [one for one in found if not one["random"]]
-    assert len(found) > len(plain) > 20
-    for one in found:
-        assert not one["on it"]
-        assert one["looks before"]
-        assert one["looked at"]
-        assert one["before"]
-        assert one["all"]
-    assert not any(one["own"] for one in plain)
-    written_by(monkeypatch, translator, lambda *_: "les", beside)
-    assert not list(exchanging.pronouns_turned(translator, pairs))  # it was wrong to begin with
 
 
 @pytest.mark.parametrize("kind", [*KINDS, translation.BRIDGE])
@@ -241,61 +160,6 @@ def itself(translator, source, num_words=6):
         best = chances(translator, batch.source, batch.target)[len(target)].argmax().item()
         target += translator.target_vocab.decode([best])
     return corpus().train[0].__class__(source, tuple(target), possible=frozenset({(0, 0)}))
-
-
-def test_other_weights_find_what_each_state_alone_would_write(monkeypatch):
-    monkeypatch.setattr(other_weights, "NEAR", 0.16)  # untrained models are sensitive
-    translator = untrained(translation.BOTH)
-    pairs = [itself(translator, pair.source) for pair in corpus().train[:20]]
-    found = iter(list(other_weights.reweigh(translator, pairs)))
-    seen = set()
-    for pair in pairs:
-        batch = batch_of(translator, pair)
-        alone = alone_at_each_step(translator.model, batch)  # (T, S, V)
-        (in_turn,) = d2l.hide_each_state(translator.model, batch.source, batch.target)
-        d2l.teacher_forced_attention(translator.model, batch)
-        rows = translator.model.decoder.attention_weights[0]
-        for step, token in enumerate(batch.target[0, :-1].tolist()):
-            if token == translator.target_vocab.unk:
-                continue
-            word, look = next(found), rows[step].argmax().item()
-            same = (alone[step].argmax(dim=-1) == token).tolist()
-            near = (alone[step] - in_turn[step, 0]).abs().sum(dim=-1) / 2 < other_weights.NEAR
-            assert word["looked at"] == same.pop(look)
-            assert word["another"] == any(same)
-            assert word["random"] in same
-            assert word["near"] == any(near.tolist()[:look] + near.tolist()[look + 1 :])
-            assert word["nothing"] == (in_turn[step, -1].argmax().item() == token)
-            assert word["weight"] == pytest.approx(rows[step, look].item())
-            assert word["on gold"] == ((look, step) in pair.possible)
-            seen |= {(key, word[key]) for key in ("looked at", "another", "near", "random")}
-            seen.add(("permuted", word["permuted"] > 0))
-    assert next(found, None) is None
-    assert len(seen) == 10  # each was true of some words and not of others
-
-
-def test_a_permutation_of_equal_weights_changes_nothing():
-    translator = untrained(translation.BOTH)
-    pairs = [itself(translator, pair.source) for pair in corpus().train[:5]]
-    assert any(word["permuted"] for word in other_weights.reweigh(translator, pairs))
-    with torch.no_grad():
-        translator.model.decoder.attention.w_v.weight.zero_()
-    pairs = [itself(translator, pair.source) for pair in corpus().train[:5]]
-    words = list(other_weights.reweigh(translator, pairs))
-    assert words
-    assert not any(word["permuted"] for word in words)
-
-
-def test_a_table_counts_and_leaves_out_seeds_without_words():
-    words = [{"where": "on", "right": True}, {"where": "on", "right": False}]
-    columns = {"right": "are right"}
-    assert believing.counted(words, columns, {"where": "on"}) == [2, 50.0]
-    assert believing.counted(words, columns, {"where": "off"}) == [0, None]
-    rows = {"some": [[2, 50.0], [0, None], [4, 100.0]], "never": [[0, None]]}
-    head, _, some, never, _ = believing.table("which", columns, rows)
-    assert head == "| which | words | are right |"
-    assert some == "| some | 2 (0–4) | 75 (50–100) |"
-    assert never == "| never | 0 | – |"
 
 
 @pytest.mark.slow

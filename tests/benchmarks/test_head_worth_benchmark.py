@@ -34,12 +34,6 @@ def always(translator, word):
         dense.bias[translator.target_vocab.encode([word])] = 100.0
 
 
-def test_one_two_or_none_are_switched_off():
-    assert len(head_worth.CHOICES) == len(set(head_worth.CHOICES)) == 1 + 4 + 6
-    assert head_worth.named(2, ()) == "seed 2, nothing"
-    assert head_worth.named(0, (1, 3)) == "seed 0, 2 and 4"
-
-
 @pytest.mark.parametrize(
     ("word", "place"), [("la", 0), ("le", 1), ("les", 1), ("sa", 2), ("est-ce", 3), ("un", None)]
 )
@@ -71,16 +65,6 @@ def test_what_a_head_brings_is_what_is_lost_without_it(corpus, translator):
         with d2l.without_heads(attention, [head]):
             less = keep(head)
         assert (every - less).norm(dim=-1).mean().item() == pytest.approx(length, rel=1e-4)
-
-
-def test_padding_has_no_part_in_it(corpus, translator):
-    pairs = sorted(corpus.test[:40], key=lambda pair: len(pair.target))
-    together, true = head_worth.chances(translator, pairs)
-    alone = [head_worth.chances(translator, [pair]) for pair in pairs]
-    assert len(true) == sum(len(pair.target) + 1 for pair in pairs)
-    assert sorted(true.tolist()) == sorted(torch.cat([words for _, words in alone]).tolist())
-    sums = together.sum(dim=0), torch.cat([found for found, _ in alone]).sum(dim=0)
-    torch.testing.assert_close(*sums, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.slow

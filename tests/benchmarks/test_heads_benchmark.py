@@ -54,14 +54,6 @@ def test_the_decoder_is_the_pages(num_heads):
     assert all(map(torch.equal, *says))
 
 
-def test_one_head_and_four_start_from_the_same_numbers():
-    one, four = (heads.build(number, (20, 30), seed=1).state_dict() for number in heads.HEADS)
-    assert one.keys() == four.keys()
-    assert all(torch.equal(one[name], four[name]) for name in one)
-    other = heads.build(1, (20, 30), seed=2).state_dict()
-    assert not torch.equal(one["decoder.dense.weight"], other["decoder.dense.weight"])
-
-
 def fixed_looks(monkeypatch, places):
     """Let every head look where `places` says, for each pair and target word."""
 
@@ -92,44 +84,6 @@ def test_error_rates_are_of_each_head_and_of_their_mean(monkeypatch, corpus, tra
     assert list(rates) == ["head 1", "head 2", "head 3", heads.MEAN]
     assert rates["head 1"] == rates["head 3"] == rates[heads.MEAN] < 0.15  # gold outvotes
     assert rates["head 2"] > 0.85
-
-
-def test_looks_are_those_at_the_and_at_the_noun(monkeypatch, corpus, translator):
-    def at(number):
-        def where(pair):
-            asked = {step: places for _, step, *places in heads.articles([pair])}
-            return [asked.get(step, (0, 0))[number] for step in range(len(pair.target))]
-
-        return where
-
-    fixed_looks(monkeypatch, (at(1), at(0)))
-    looks = heads.looks_at_la(translator, corpus.test[:300])
-    assert looks.tolist() == [[0, 1], [1, 0]]
-
-
-@pytest.mark.parametrize(
-    ("word", "place"), [("la", 0), ("le", 1), ("les", 1), ("sa", 2), ("cette", 2), ("un", None)]
-)
-def test_chances_are_counted_at_every_la(corpus, translator, word, place):
-    dense = translator.model.decoder.dense
-    with torch.no_grad():
-        dense.weight.zero_()
-        dense.bias.zero_()
-        dense.bias[translator.target_vocab.encode([word])] = 100.0
-    pairs = corpus.test[:300]
-    *chances, count = heads.at_every_la(translator, pairs, off=[])
-    assert chances == pytest.approx([float(place == each) for each in range(3)])
-    assert count == sum(pair.target.count("la") for pair in pairs) > 20
-
-
-def test_a_head_that_is_off_is_off(corpus, translator):
-    pairs = corpus.test[:100]
-    attention = translator.model.decoder.heads
-    with torch.no_grad():
-        attention.W_o.weight[:, 32:64] = 0  # what head 2 brings is dropped anyway
-    every, second, third = (heads.at_every_la(translator, pairs, off) for off in ([], [1], [2]))
-    assert second == every
-    assert third != every
 
 
 class Own(nn.Module):

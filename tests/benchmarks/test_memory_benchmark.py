@@ -1,7 +1,6 @@
 """The benchmark of chapter 10: texts that are what they are said to be, and equal sizes."""
 
 import pytest
-import torch
 
 from benchmarks import memory
 from d2lattn.corpus import load_corpus
@@ -22,35 +21,6 @@ def test_each_way_has_as_many_parameters_and_keeps_what_is_said(way):
     assert memory.kept_after(model, 1) == a_token
     places = 7 if "window" in options else 12
     assert memory.kept_after(model, 12) == places * a_token
-
-
-def test_a_text_begins_and_ends_with_its_name():
-    vocab = memory.vocabulary(CORPUS)
-    generator = torch.Generator().manual_seed(0)
-    seen = 0
-    for batch in memory.texts(CORPUS.train, vocab, generator, size=8):
-        for tokens, length, given in zip(*batch, strict=True):
-            words = vocab.decode(tokens[:length].tolist())
-            assert words[0] == words[-2] in memory.NAMES
-            assert words[given - 1] == words[-1] == "<eos>"
-            assert (tokens[length:] == vocab.pad).all()
-            pairs = [(" ".join(pair.source), " ".join(pair.target)) for pair in CORPUS.train]
-            told = " ".join(words[1 : given - 1]), " ".join(words[given:-2])
-            assert told in pairs
-            seen += 1
-    assert seen == 40
-
-
-def test_the_loss_is_of_what_is_written():
-    vocab = memory.vocabulary(CORPUS)
-    model = memory.make("many", len(vocab)).eval()
-    torch.nn.init.zeros_(model.dense.weight)
-    with torch.no_grad():
-        model.dense.bias.zero_()
-    batch = next(memory.texts(CORPUS.train, vocab, torch.Generator().manual_seed(0)))
-    loss, count = memory.loss(model, batch)
-    assert loss.item() == pytest.approx(torch.tensor(float(len(vocab))).log().item(), rel=1e-5)
-    assert count == int((batch.lens - batch.given).sum())
 
 
 def test_what_is_written_stands_behind_what_was_read():

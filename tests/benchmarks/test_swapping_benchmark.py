@@ -58,26 +58,6 @@ def test_the_state_looked_at_is_that_of_the_largest_weight(monkeypatch):
     assert {one["own"] for one in found} == {True, False}
 
 
-def test_a_random_state_is_neither_own_nor_looked_at_nor_the_changed_one(monkeypatch):
-    drawn = []
-
-    def note(places, pair, other):
-        if list(places) and len(places) == 1:
-            drawn.append((places[0], pair, other))
-        return False
-
-    asked, found = asked_where(monkeypatch, note)
-    assert not any(one[key] for one in found for key in ("looked at", "own", "random", "all"))
-    for (_, _, own, _, _), (place, pair, other) in zip(asked, drawn[2::3], strict=True):
-        assert place not in (0, own)
-        assert pair.source[place : place + 1] == other.source[place : place + 1]
-
-
-def test_a_word_that_was_wrong_is_not_asked(monkeypatch):
-    _, found = asked_where(monkeypatch, lambda *_: True)
-    assert found == []
-
-
 @pytest.mark.slow
 def test_its_page_can_be_written(page_of):
     sizes = "--pairs", 300, "--sentences", 40, "--held-out", 60, "--epochs", 1

@@ -1,8 +1,6 @@
 """The translation benchmark: its promise about a step, and that its pages can be written."""
 
-import statistics
 from pathlib import Path
-from time import process_time
 
 import pytest
 import torch
@@ -10,7 +8,6 @@ import torch
 from benchmarks import one_vector, translation
 
 ROOT = Path(__file__).resolve().parents[2]
-TATOEBA = ROOT.parent / "shared" / "data" / "tatoeba-eng-fra" / "eng-fra.tsv"
 
 
 def test_the_twin_that_projects_at_every_step_says_the_same():
@@ -20,24 +17,6 @@ def test_the_twin_that_projects_at_every_step_says_the_same():
     source, target = torch.randint(4, 400, (2, 6)), torch.randint(4, 400, (2, 5))
     assert torch.equal(once(source, target)[0], every_step(source, target)[0])
     assert len(calls) == 5
-
-
-@pytest.mark.slow
-def test_projecting_once_makes_a_training_step_faster():
-    functions = translation.step_functions(batch_size=64, num_source=30, num_target=12)
-    times = {name: [] for name in functions}
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # and the processor's time: other processes then count for nothing
-    for _ in range(16):  # in turn, so that what else the machine does falls on both alike
-        for name, function in functions.items():
-            start = process_time()
-            function()
-            times[name].append(process_time() - start)
-    torch.set_num_threads(threads)
-    once, every_step = (statistics.median(times[name][1:]) for name in functions)
-    # Without vector instructions most of the time is the tanh's, which both ways take.
-    plain = torch.backends.cpu.get_cpu_capability() == "DEFAULT"
-    assert once <= (0.95 if plain else 0.85) * every_step
 
 
 @pytest.mark.slow
@@ -53,16 +32,6 @@ def test_the_page_of_our_own_corpus_can_be_written(page_of):
     ):
         assert words in page
     assert "nan" not in page
-
-
-@pytest.mark.slow
-def test_the_page_of_real_sentences_can_be_written(page_of):
-    if not TATOEBA.exists():
-        pytest.skip("the Tatoeba sample is not beside this checkout")
-    page = page_of(translation, "--seeds", 0, "--epochs", 1, "--tatoeba", TATOEBA, "--pairs", 300)
-    assert "nrefs:var|case:mixed|eff:no|tok:none" in page
-    assert "none of which is in training" in page
-    assert str(TATOEBA) not in page
 
 
 @pytest.mark.slow

@@ -3,14 +3,12 @@
 import ast
 import json
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import nbformat
 import pytest
 import torch
 from safetensors import safe_open
-from safetensors.torch import load_file, save_file
 
 import d2lattn as d2l
 from d2lattn.book import translators
@@ -55,35 +53,6 @@ def test_a_translator_is_ready_within_a_second(name):
     assert len(target_vocab) == card["words"]["French"] > 300
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_another_dtype_can_be_asked_for(dtype):
-    model = load_translator("transformer", dtype).model
-    assert {p.dtype for p in model.parameters()} | {b.dtype for b in model.buffers()} == {dtype}
-    source = torch.tensor([[5, 6, 2]])
-    assert model(source, source)[0].dtype == dtype
-
-
-def test_a_dtype_that_is_none_of_floats_is_named():
-    for dtype in (torch.int64, torch.bool, "float64", None):
-        with pytest.raises(TypeError, match=r"dtype is .*to be one of floating-point"):
-            load_translator("one-vector", dtype)
-
-
-@each
-def test_two_loadings_give_the_same_numbers(name):
-    source, target = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9]])
-    one, other = (load_translator(name).model(source, target)[0] for _ in range(2))
-    assert torch.equal(one, other)
-    assert one.dtype == torch.float64
-
-
-def test_loading_leaves_the_generator_as_it_was():
-    torch.manual_seed(1)
-    state = torch.get_rng_state()
-    load_translator("transformer")
-    assert torch.equal(torch.get_rng_state(), state)
-
-
 @each
 def test_words_are_numbered_as_in_training(name, corpus):
     """The lists are the corpus's own, by how often training has a word; a shift would show."""
@@ -122,94 +91,7 @@ def test_what_the_walks_show_is_written_right(name, english, french):
     assert script.translate(load_translator(name), [pair]) == [french]
 
 
-def test_weights_of_another_model_are_not_taken(folder):
-    write_translator("bidirectional", _small("bidirectional"), torch.float16)
-    path = folder / "bidirectional.safetensors"
-    path.rename(folder / "one-directional.safetensors")
-    with pytest.raises(ValueError, match=r"one-directional\.safetensors is damaged") as error:
-        load_translator("one-directional")
-    assert "(ValueError: it holds bidirectional)" in one_line(error)
-
-
 # --- what can go wrong ---------------------------------------------------------------------------
-
-
-def one_line(error) -> str:
-    text = str(error.value)
-    assert "\n" not in text
-    return text
-
-
-def test_an_unknown_name_is_told_the_known_ones():
-    for attempt in (load_translator, lambda name: new_translator(name, 9, 9)):
-        with pytest.raises(ValueError, match="name") as error:
-            attempt("transfromer")
-        assert one_line(error) == (
-            "name is 'transfromer'; it needs to be one of one-vector, one-directional, "
-            "bidirectional, four-heads, transformer"
-        )
-
-
-def test_a_missing_file_is_said_in_one_line(folder):
-    with pytest.raises(FileNotFoundError) as error:
-        load_translator("transformer")
-    path = folder / "transformer.safetensors"
-    assert one_line(error) == f"{path} is missing; tools/train_translators.py writes it"
-
-
-def cut(path):
-    path.write_bytes(path.read_bytes()[:-100])
-
-
-def empty(path):
-    path.write_bytes(b"")
-
-
-def garbage(path):
-    path.write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n")
-
-
-def without_a_card(path):
-    save_file(load_file(path), path)
-
-
-def without_a_tensor(path):
-    with safe_open(path, framework="pt") as file:
-        about = file.metadata()
-    weights = load_file(path)
-    weights.pop("decoder.dense.bias")
-    save_file(weights, path, metadata=about)
-
-
-def another_card(path):
-    save_file(load_file(path), path, metadata={"translator": "{not json"})
-
-
-def without_a_sum(path):
-    save_file(load_file(path), path, metadata={"translator": "{}"})
-
-
-def flipped(path):
-    """A byte among the numbers: the file is as long as before, and its header is whole."""
-    content = bytearray(path.read_bytes())
-    content[-1000] ^= 16
-    path.write_bytes(content)
-
-
-@pytest.mark.parametrize(
-    "harm",
-    [cut, empty, garbage, without_a_card, without_a_tensor, another_card, without_a_sum, flipped],
-)
-def test_a_damaged_file_is_said_in_one_line(harm, folder):
-    write_translator("one-vector", _small("one-vector"), torch.float16)
-    load_translator("one-vector")
-    path = folder / "one-vector.safetensors"
-    harm(path)
-    with pytest.raises(ValueError, match="is damaged") as error:
-        load_translator("one-vector")
-    text = one_line(error)
-    assert text.startswith(f"{path} is damaged (")
-    assert text.endswith("; tools/train_translators.py writes it anew")
 
 
 def _small(name):
@@ -232,54 +114,6 @@ def test_what_is_written_is_what_is_read(folder):
 
 
 # --- cards ---------------------------------------------------------------------------------------
-
-
-@each
-def test_a_card_says_what_was_done(name):
-    model, _, _, card = load_translator(name)
-    recipe = RECIPES[name]
-    assert card["name"] == name
-    assert card["chapters"] == recipe.chapters
-    assert card["model"] == recipe.what
-    assert card["parameters"] == sum(p.numel() for p in model.parameters())
-    training = card["training"]
-    assert card["trained on"]["pairs"] == script.NUM_PAIRS == 42_000
-    assert training["epochs"] == recipe.num_epochs
-    assert training["steps"] == recipe.num_epochs * 657
-    assert training["learning rate"] == recipe.learning_rate
-    assert training["falls to 0 over the last"] == recipe.decay_share
-    assert training["dropout"] == recipe.dropout
-    assert training["seed"] == script.SEED == 0
-    assert set(card["made with"]) == {"Python", "PyTorch", "d2lattn", "processor"}
-    wanted = ["BLEU test", "BLEU unseen", "BLEU long"]
-    wanted += ["error rate"] * (name != "one-vector")
-    assert list(card["scores"]) == list(card["scores as trained"]) == wanted
-
-
-@each
-def test_dropout_of_the_model_is_that_of_the_card(name):
-    model, _, _, card = load_translator(name)
-    shares = {part.p for part in model.modules() if isinstance(part, torch.nn.Dropout)}
-    assert max(shares) == card["training"]["dropout"]
-
-
-@each
-def test_rounding_for_the_file_moves_no_score_by_more_than_the_last_digit(name):
-    """Half the numbers' length is worth it only if nobody can tell."""
-    card = load_translator(name).card
-    for score, trained in card["scores as trained"].items():
-        step = 0.1 if "BLEU" in score else 0.001
-        assert abs(card["scores"][score] - trained) < 1.01 * step, score
-
-
-@each
-def test_the_range_is_of_several_seeds_and_of_another_rounding(name):
-    card = load_translator(name).card
-    trainings = card["trainings"]
-    assert {one["seed"] for one in trainings} >= {0, 1, 2, 3}
-    assert len({one["processor"] for one in trainings}) > 1
-    assert script.outside(card["scores"], card) == []
-    assert any(one["scores"] == card["scores as trained"] for one in trainings)
 
 
 # --- the script ----------------------------------------------------------------------------------
@@ -308,47 +142,6 @@ def test_a_training_is_the_recipe_s(few):
     )
     for key, value in model.state_dict().items():
         assert torch.equal(found.model.state_dict()[key], value), key
-
-
-def test_making_anew_gives_the_same_bytes_and_keeps_what_was_learned_of_the_range(few, folder):
-    path = folder / "one-vector.safetensors"
-
-    def seeds():
-        return [one["seed"] for one in load_translator("one-vector").card["trainings"]]
-
-    def weights():
-        return load_file(path)["decoder.dense.weight"].clone()  # not the file, which will change
-
-    script.make("one-vector", few, 0, torch.float16)
-    first, learned = path.read_bytes(), weights()
-    script.make("one-vector", few, 0, torch.float16)
-    assert path.read_bytes() == first
-    script.widen("one-vector", few, 1)
-    assert seeds() == [0, 1]
-    assert torch.equal(weights(), learned)
-    assert weights().dtype == torch.float16
-    script.make("one-vector", few, 0, torch.float16)
-    assert seeds() == [0, 1]
-    fewer = replace(few, train=few.train[:100])
-    script.make("one-vector", fewer, 0, torch.float16)  # that is another training
-    assert seeds() == [0]
-
-
-def test_a_score_far_from_the_others_is_named():
-    card = {"trainings": [{"scores": {"BLEU test": value}} for value in (95.0, 96.0, 95.5)]}
-    assert script.ranges(card) == {"BLEU test": (95.0, 96.0)}
-    for value in (94.0, 95.2, 97.0):
-        assert script.outside({"BLEU test": value}, card) == []
-    assert script.outside({"BLEU test": 93.9}, card) == ["BLEU test 93.9, others 95.0 to 96.0"]
-    assert script.outside({"BLEU test": 97.1}, card)
-
-
-def test_a_training_is_noted_once():
-    card = script.noted({}, 0, {"BLEU test": 95.0})
-    card = script.noted(card, 1, {"BLEU test": 96.0})
-    card = script.noted(card, 0, {"BLEU test": 95.5})
-    found = [(one["seed"], one["scores"]["BLEU test"]) for one in card["trainings"]]
-    assert found == [(0, 95.5), (1, 96.0)]
 
 
 def test_the_page_is_what_the_cards_say():

@@ -36,37 +36,11 @@ def test_no_page_shows_a_plot_as_png(with_plots, book):
         assert ".png" not in text.partition("<article")[2].replace("data:image/png", ""), name
 
 
-def test_ids_of_a_page_are_its_own(with_plots):
-    for name, text in with_plots.items():
-        ids = re.findall(r' id="(p\d+[wn]-[^"]*)"', text)
-        assert len(set(ids)) == len(ids), name
-
-
 def look(chromium, addresses, name, width, **options):
     context = chromium.new_context(viewport={"width": width, "height": 900}, **options)
     page = context.new_page()
     page.goto(addresses["file"] + name)
     return context, page
-
-
-@pytest.mark.parametrize(("width", "kind"), [(1280, "wide"), (360, "narrow")])
-def test_letters_are_as_high_as_in_captions(chromium, addresses, with_plots, width, kind):
-    for name in sorted(with_plots)[:6]:
-        context, page = look(chromium, addresses, name, width)
-        sizes = page.locator(f".plot .{kind}").evaluate_all(
-            """plots => plots.map((plot) => ({
-                scale: plot.getBoundingClientRect().width / plot.viewBox.baseVal.width,
-                right: plot.getBoundingClientRect().right,
-            }))"""
-        )
-        assert sizes
-        for size in sizes:
-            # Labels are 10.5 and 11 units high, a caption 14.7 pixels
-            assert 1.1 <= size["scale"] <= 1.34, (name, size)
-            assert size["right"] <= width
-        other = {"wide": "narrow", "narrow": "wide"}[kind]
-        assert not any(one.is_visible() for one in page.locator(f".plot .{other}").all())
-        context.close()
 
 
 def test_a_cell_mixes_weight_into_wash_in_both_themes(chromium, addresses):
@@ -81,12 +55,3 @@ def test_a_cell_mixes_weight_into_wash_in_both_themes(chromium, addresses):
         )
         assert {f"rgb{grounds[theme]}", f"rgb{inks[theme]}"} <= set(fills)
         context.close()
-
-
-def test_forced_colours_take_no_number_from_its_cell(chromium, addresses):
-    name = "chapters/01-attention-cues/walk.html"
-    context, page = look(chromium, addresses, name, 1280, forced_colors="active")
-    found = page.locator(".plot .wide text[style*='--paper'], .plot .wide text[style*='--ink']")
-    fills = set(found.evaluate_all("all => all.map((one) => getComputedStyle(one).fill)"))
-    assert len(fills) == 2  # on full cells other than on empty ones
-    context.close()

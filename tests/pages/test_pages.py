@@ -1,6 +1,5 @@
 """Every page of the built book, in a real browser with the network cut."""
 
-import re
 from os.path import normpath
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -88,18 +87,6 @@ def test_no_internal_link_is_broken(book, trees):
     assert sorted(set(broken)) == []
 
 
-def test_what_is_chinese_says_so(trees):
-    spoken = {}
-    for name in ("reference/glossary.html", "reference/notes-map.html", "genindex.html"):
-        tree = trees[name]
-        han = [
-            e for e in tree.iter() if isinstance(e.tag, str) and re.search(r"[一-鿿]", e.text or "")
-        ]
-        assert all(e.xpath("ancestor-or-self::*[@lang='zh']") for e in han), name
-        spoken[name] = len(han)
-    assert min(spoken.values()) > 20
-
-
 def test_the_index_has_every_term_and_few_letters(trees):
     index, glossary = trees["genindex.html"], trees["reference/glossary.html"]
     names = {link.text_content() for link in index.xpath("//ul[contains(@class, 'entries')]//a")}
@@ -114,27 +101,6 @@ def test_the_index_has_every_term_and_few_letters(trees):
         link.removeprefix("#") for link in index.xpath("//nav[@class='letters']/a/@href")
     } == sections
     assert len(sections) <= 28
-
-
-def test_interactive_figures_keep_a_page_light(trees):
-    """A figure that carries a whole network has a limit of its own beside that of the page."""
-
-    def weigh(elements):
-        return sum(len(html.tostring(one, encoding="utf-8", with_tail=False)) for one in elements)
-
-    figure = "contains(concat(' ', normalize-space(@class), ' '), ' d2lx ')"
-    drawn = f"//article//*[{figure} or self::style or self::script]"
-    networks = {
-        name: weigh(tree.xpath("//*[starts-with(@data-d2lx, 'xray-')]"))
-        for name, tree in trees.items()
-    }
-    weights = {name: weigh(tree.xpath(drawn)) - networks[name] for name, tree in trees.items()}
-    assert any(weight > 20_000 for weight in weights.values())
-    assert {name: weight for name, weight in weights.items() if weight > 100_000} == {}
-    assert {name for name, weight in networks.items() if weight} == {
-        "chapters/07-transformer/deeper-xray.html"
-    }
-    assert max(networks.values()) <= 150_000
 
 
 def test_every_notebook_page_offers_binder(trees):

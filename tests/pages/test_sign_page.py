@@ -70,38 +70,6 @@ def test_somebody_who_tests_first_is_right_about_all(opened):
     assert "04b-believe-the-picture/walk" in back.get_attribute("href")
 
 
-def test_the_question_and_its_buttons_stand_in_a_telephones_first_screen(opened):
-    page = opened()
-    for name in ("I sign", "I don’t"):
-        box = page.get_by_role("button", name=name).bounding_box()
-        assert box["y"] + box["height"] <= PHONE["height"], name
-    across = "document.documentElement.scrollWidth"
-    for width in (320, 360):
-        page.set_viewport_size({"width": width, "height": 740})
-        assert page.evaluate(across) <= width
-
-
-def test_on_a_telephone_each_step_is_in_sight(opened):
-    page = opened()
-
-    def in_sight(*names):
-        frame = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-        page.evaluate(frame)
-        bar = page.locator(".bar").bounding_box()
-        for name in names:
-            box = page.locator(name).bounding_box()
-            assert box["y"] >= bar["y"] + bar["height"] - 1, name
-            assert box["y"] + box["height"] <= PHONE["height"] + 1, name
-
-    for number in range(1, 6):
-        page.get_by_role("button", name="I sign").click()
-        in_sight("[data-name=told]", ".d2lx-told dl", ".d2lx-onward")
-        page.locator(".d2lx-onward").click()
-        if number < 5:
-            in_sight(".d2lx-steps", ".d2lx-pair", ".d2lx-claim:visible", ".d2lx-choose")
-    in_sight("[data-name=score]", ".d2lx-end table")
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_before_or_after_the_answers(opened, accessible, theme):
     page = opened(color_scheme=theme)
@@ -113,23 +81,6 @@ def test_axe_finds_nothing_before_or_after_the_answers(opened, accessible, theme
     clean("at the start")
     answer(page, "nyyny")
     clean("at the end")
-
-
-def test_a_saved_page_plays_and_a_work_survives(opened, tmp_path):
-    page = opened("http")
-    answer(page, "yy")
-    page.wait_for_timeout(400)
-    page.reload()
-    page.wait_for_selector(".d2lx-sign")
-    marks = page.locator(".d2lx-steps button")
-    assert [one.get_attribute("data-done") for one in marks.all()] == ["right", "right"] + 3 * [
-        None
-    ]
-    saved = tmp_path / "saved.html"
-    saved.write_text(page.content(), encoding="utf-8")
-    other = opened(address=saved.as_uri())
-    answer(other, "yyyyy")
-    assert other.locator("[data-name='score']").inner_text() == "You were right about 3 of 5."
 
 
 def test_it_says_what_it_is_without_scripts_and_where_it_is_linked(book):

@@ -50,20 +50,6 @@ def test_a_walk_weighs_at_most_300_kb(weigh, name):
     assert sum(parts.values()) <= 300, parts
 
 
-@pytest.mark.parametrize(
-    "name", ["chapters/01-attention-cues/workshop.html", "reference/glossary.html"]
-)
-def test_other_pages_are_not_heavier_than_walks(weigh, name):
-    parts = weigh(name)
-    assert sum(parts.values()) <= 300, parts
-
-
 def test_only_the_search_page_loads_the_search(weigh):
     assert not {"searchindex.js", "_static/searchtools.js"} & set(weigh("index.html"))
     assert {"searchindex.js", "_static/searchtools.js"} <= set(weigh("search.html"))
-
-
-def test_nothing_is_kept_that_the_book_no_longer_uses(book):
-    names = {path.name for path in (book / "_static").rglob("*")}
-    heavy = {"bootstrap.js", "mathjax", "webfonts", "tex-chtml.js", "pydata-sphinx-theme.js"}
-    assert not heavy & names

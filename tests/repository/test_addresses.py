@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import jinja2
 import pytest
-from sphinx.errors import ExtensionError
 
 from website.extensions import addresses
 
@@ -64,27 +63,12 @@ def test_the_book_is_at_home_where_its_repository_is(repository, home):
     assert addresses.home(app(repository)) == home
 
 
-def test_a_page_knows_its_address_and_the_first_page_is_the_book_s():
-    context = {}
-    addresses.add_address(app(), "chapters/new", "page.html", context, None)
-    assert context["address"] == "https://owner.github.io/name/chapters/new.html"
-    assert context["base"] == "/name/"
-    first = {}
-    addresses.add_address(app(), "index", "page.html", first, None)
-    assert first["address"] == "https://owner.github.io/name/"
-
-
 def test_the_map_lists_each_page_once(tmp_path):
     addresses.write_map(app(out=tmp_path), None)
     text = (tmp_path / "sitemap.xml").read_text("utf8")
     assert text.count("<loc>") == 2
     assert "<loc>https://owner.github.io/name/</loc>" in text
     assert "<loc>https://owner.github.io/name/chapters/new.html</loc>" in text
-
-
-def test_a_build_that_failed_has_no_map(tmp_path):
-    addresses.write_map(app(out=tmp_path), RuntimeError())
-    assert not (tmp_path / "sitemap.xml").exists()
 
 
 def test_an_old_address_leads_on():
@@ -107,15 +91,3 @@ def test_an_old_address_leads_on():
     # What is known of the old page is known of the new one
     addresses.add_address(app(), old, template, context, None)
     assert context["address"] == "https://owner.github.io/name/chapters/new.html"
-
-
-@pytest.mark.parametrize(
-    ("moved", "said"),
-    [
-        ({"chapters/new": "index"}, "there is a page at chapters/new"),
-        ({"chapters/old": "chapters/gone"}, "leads to chapters/gone, which is no page"),
-    ],
-)
-def test_a_slip_in_the_table_ends_the_build(moved, said):
-    with pytest.raises(ExtensionError, match=said):
-        list(addresses.more_pages(app(moved=moved)))

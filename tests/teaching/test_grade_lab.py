@@ -174,23 +174,9 @@ def test_what_cannot_be_graded_gets_nothing_and_stops_nobody(graded, text, said)
     assert any(remark.startswith(said) for remark in found["remarks"])
 
 
-def test_what_was_defined_before_a_crash_counts(graded):
-    found = graded(RIGHT + "\nprint(1 / 0)\n")
-    assert found["points"] == FULL
-    assert found["remarks"] == ["does not run: ZeroDivisionError: division by zero"]
-
-
 def test_one_that_hangs_is_stopped(graded):
     found = graded("while True:\n    pass", alone=2)
     assert found == {"points": {}, "remarks": ["was stopped after 2 seconds"], "why": ""}
-
-
-@pytest.mark.slow
-def test_what_was_graded_before_its_process_ended_counts(graded):
-    gone = "def sees_later(model, tokens):\n    import os\n    os._exit(3)"
-    found = graded(with_another("sees_later", gone), alone=60)
-    assert found["points"] == {"causal_mask": 2}
-    assert found["remarks"] == ["ended its process (code 3)"]
 
 
 @pytest.mark.slow
@@ -215,8 +201,3 @@ def test_a_folder_gives_a_table(tmp_path, capsys):
     assert rows[1]["remarks"] == "is empty"
     assert rows[2]["remarks"] == "VERDICT: wrong or open: B"
     assert "3 submissions" in capsys.readouterr().out
-
-
-def test_a_folder_that_is_not_there_gets_one_line(tmp_path):
-    with pytest.raises(SystemExit, match="is no folder"):
-        grade_lab.main([str(tmp_path / "nowhere")])

@@ -36,26 +36,6 @@ def test_all_that_has_a_caption_is_found(walk):
     assert walk.number in walk_parts.questions()
 
 
-@pytest.mark.parametrize("walk", WALKS, ids=ids)
-def test_no_role_and_no_mark_of_myst_is_left_over(walk):
-    pieces = [walk.task, walk.answer, walk.take_away]
-    pieces += [text for one in walk.predictions for text in (one.asks, one.answer)]
-    for piece in pieces:
-        html = walk_parts.as_html(piece)
-        assert not re.search(r"\{\w+(?::\w+)?\}`|:::|\]\(|^\(\w+\)=|\$", html), html
-    for figure in walk.figures:
-        assert not re.search(r"\*|\{\w+(?::\w+)?\}`|\]\(", figure.caption), figure.caption
-        assert len(figure.words.split()) >= 6
-
-
-def test_a_source_is_named_by_its_authors():
-    said = walk_parts.without_roles("{cite:t}`vaswani2017attention`, {cite:t}`james1890principles`")
-    assert said == "Vaswani et al. (2017), James (1890)"
-    assert walk_parts.without_roles("It is {doc}`here <x/y>`, {ref}`there <a-b>`.") == (
-        "It is here, there."
-    )
-
-
 # --- figures -------------------------------------------------------------------------------------
 
 
@@ -79,50 +59,7 @@ def test_the_zip_has_each_figure_and_its_caption(tmp_path):
                 assert folder.read(name).startswith(b"\x89PNG")
 
 
-def test_the_same_figures_make_the_same_zip(tmp_path):
-    for name in ("a.zip", "b.zip"):
-        make_figures.write(tmp_path / name)
-    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
-
-
 # --- slides --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("plan", "i"),
-    [(plan, i) for plan, all_of in make_slides.load_plans().items() for i in range(len(all_of))],
-)
-def test_a_session_has_about_eight_slides(plan, i):
-    names = make_slides.load_plans()[plan][i]["walks"]
-    slides = make_slides.session([walk_parts.read_walk(name) for name in names])
-    assert 7 <= len(slides) <= 10
-    assert any("One for you" in one for one in slides) == (len(names) == 1)
-    assert len([one for one in slides if 'class="opens"' in one]) == len(names)
-    assert any('class="asks"' in one for one in slides)
-    assert any('class="shows"' in one for one in slides)
-    assert all('<aside class="notes">Walk ' in one for one in slides)
-
-
-def test_an_answer_waits_for_the_next_key():
-    slides = list(make_slides.slides_of(WALKS[0], 3, 2, alone=True))
-    (asked,) = [one for one in slides if "the query by 0" in one]
-    before, _, after = asked.partition('<div class="answer fragment">')
-    assert "Where does the blend go" in before
-    assert "it is the average" in after
-
-
-def test_what_was_before_is_asked_where_a_walk_has_its_session_alone():
-    walk = next(walk for walk in WALKS if walk.number == "9")
-    assert len(walk.recalls) >= 2
-    alone, shared = (list(make_slides.slides_of(walk, 1, 1, alone=one)) for one in (True, False))
-    assert alone[1].count('<div class="answer fragment">') == len(walk.recalls)
-    assert "From earlier chapters" not in "".join(shared)
-
-
-def test_without_reveal_js_there_is_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(make_slides, "REVEAL", tmp_path / "nowhere")
-    with pytest.raises(SystemExit, match="npm ci"):
-        make_slides.write(tmp_path / "slides")
 
 
 @pytest.fixture(scope="module")

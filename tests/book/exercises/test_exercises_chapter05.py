@@ -31,12 +31,6 @@ def mean_brought(brought, valid):
     return brought.transpose(1, 2)[valid].mean(dim=0)  # (B, Q, H, D) -> (N, H, D)
 
 
-def repaired(queries, keys, values, num_heads):
-    q, k, v = (split(x, num_heads) for x in (queries, keys, values))
-    weights = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(dim=-1)
-    return join(weights @ v)
-
-
 def look(at, xs, ys, bandwidth):
     return (-((at - xs) ** 2) / (2 * bandwidth**2)).softmax(dim=0) @ ys
 
@@ -44,21 +38,6 @@ def look(at, xs, ys, bandwidth):
 def slope(x, xs, ys, bandwidth, delta):
     above, below = look(x + delta, xs, ys, bandwidth), look(x - delta, xs, ys, bandwidth)
     return (above - below) / (2 * delta)
-
-
-CHECKS = {
-    chapter05.check_join: (join,),
-    chapter05.check_padded_heads: (padded_heads,),
-    chapter05.check_estimate: ((1_048_576, 64, 80_000),),
-    chapter05.check_contributions: (contributions,),
-    chapter05.check_repaired: (repaired,),
-    chapter05.check_one_look: ("ACDE",),
-    chapter05.check_slope: (slope,),
-    chapter05.check_mean_brought: (mean_brought,),
-    chapter05.check_tests: ("DACB",),
-    chapter05.check_audit: ((False, True, False),),
-    chapter05.check_three_cities: ((2, 2.02),),
-}
 
 
 def without_mask(q, k, v, valid):
@@ -221,9 +200,25 @@ HINTS = [
 ]
 
 
-@pytest.mark.parametrize("score", [-1e9, torch.finfo(torch.float32).min])
-def test_any_score_that_is_low_enough_hides_padding(score):
-    assert chapter05.check_padded_heads(filled(score))
+def repaired(queries, keys, values, num_heads):
+    q, k, v = (split(x, num_heads) for x in (queries, keys, values))
+    weights = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(dim=-1)
+    return join(weights @ v)
+
+
+CHECKS = {
+    chapter05.check_join: (join,),
+    chapter05.check_padded_heads: (padded_heads,),
+    chapter05.check_estimate: ((1_048_576, 64, 80_000),),
+    chapter05.check_contributions: (contributions,),
+    chapter05.check_repaired: (repaired,),
+    chapter05.check_one_look: ("ACDE",),
+    chapter05.check_slope: (slope,),
+    chapter05.check_mean_brought: (mean_brought,),
+    chapter05.check_tests: ("DACB",),
+    chapter05.check_audit: ((False, True, False),),
+    chapter05.check_three_cities: ((2, 2.02),),
+}
 
 
 @pytest.mark.parametrize(("check", "answer", "hint"), HINTS)
@@ -231,12 +226,3 @@ def test_a_foreseen_mistake_is_named(check, answer, hint):
     verdict = check(answer)
     assert not verdict
     assert hint.lower() in verdict.sentence.lower(), verdict.sentence
-
-
-def test_the_audit_holds_on_its_table():
-    losses = dict(enumerate(chapter05.LOSSES))
-    assert len(losses) == 16
-    assert losses[0] - losses[1] > 1 > 100 * (losses[14] - losses[15]) / 2
-    assert losses[3] - losses[15] > 1.5 * (losses[7] + losses[11] - 2 * losses[15])
-    assert max(range(4), key=lambda head: losses[15 - 2**head]) == 1
-    assert min(range(4), key=lambda head: losses[2**head]) == 2

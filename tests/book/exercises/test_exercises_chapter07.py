@@ -52,19 +52,6 @@ def listing(restarts=False, top_left=False, forgets=False):
     return step
 
 
-CHECKS = {
-    chapter07.check_layer_norm: (normed(),),
-    chapter07.check_residual: (residual,),
-    chapter07.check_estimate: ((3072, 0.5, 24_576_000),),
-    chapter07.check_as_attention: (as_attention,),
-    chapter07.check_may_see: (may_see,),
-    chapter07.check_step: (listing(),),
-    chapter07.check_reorder: ("A",),
-    chapter07.check_audit: ((False, True, True),),
-    chapter07.check_reach: ((2, 0.3),),
-}
-
-
 def by_pytorch(X, gain, shift, eps):
     return torch.nn.functional.layer_norm(X, gain.shape, gain, shift, eps)
 
@@ -83,6 +70,19 @@ def newest_first(X, keys, values, *W):
     """The past kept in another order."""
     output, keys, values = listing()(X, keys.flip(0), values.flip(0), *W)
     return output, keys.flip(0), values.flip(0)
+
+
+CHECKS = {
+    chapter07.check_layer_norm: (normed(),),
+    chapter07.check_residual: (residual,),
+    chapter07.check_estimate: ((3072, 0.5, 24_576_000),),
+    chapter07.check_as_attention: (as_attention,),
+    chapter07.check_may_see: (may_see,),
+    chapter07.check_step: (listing(),),
+    chapter07.check_reorder: ("A",),
+    chapter07.check_audit: ((False, True, True),),
+    chapter07.check_reach: ((2, 0.3),),
+}
 
 
 @pytest.mark.parametrize(
@@ -287,20 +287,3 @@ def test_step_counts_the_mistakes_that_are_left(wrong):
     assert ("One is left" in sentence) == (sum(wrong) == 1)
     assert ("Two are left" in sentence) == (sum(wrong) == 2)
     assert ("All three" in sentence) == all(wrong)
-
-
-def test_the_estimate_is_what_the_blocks_have():
-    block = d2l.DecoderBlock(512, 2048, 8)
-    attention = sum(p.numel() for p in block.attention1.parameters())
-    network = block.ffn.dense1.weight.numel() + block.ffn.dense2.weight.numel()
-    assert 2 * attention / (2 * attention + network) == 0.5
-    assert (attention + network) / (2 * 512) == 3072
-    with torch.no_grad():
-        _, state = block(torch.zeros(1, 10, 512), block.init_state(torch.zeros(1, 2, 512)))
-    assert 6 * 100 * sum(kept.nbytes for kept in state.past) == 24_576_000
-
-
-def test_may_see_is_the_packages_mask():
-    lengths, mask = may_see(3, 2)
-    assert torch.equal(mask, causal_mask(2, 5))
-    assert lengths.tolist() == [4, 5]

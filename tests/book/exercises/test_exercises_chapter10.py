@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-import d2lattn as d2l
-from d2lattn.bare_after import causal_window_mask, grouped_attention
 from d2lattn.book.exercises import chapter10
 
 
@@ -50,16 +48,6 @@ def test_bytes_names_the_mistake(place, answer, hint):
     assert_hint(chapter10.check_bytes(*answers), hint)
 
 
-def test_bytes_are_those_of_the_package():
-    token, shared, text = CHECKS[chapter10.check_bytes]
-    for num_kv_heads, right in ((None, token), (4, shared)):
-        options = {"num_kv_heads": num_kv_heads, "cross_attention": False}
-        block = d2l.DecoderBlock(16 * 64, 8, 16, **options).to(torch.float16)
-        k, v = block.attention1.project(*torch.zeros(2, 1, 1, 1024, dtype=torch.float16))
-        assert 24 * (k.nbytes + v.nbytes) == right
-    assert shared * int(causal_window_mask(5000, 512, 4)[-1].sum()) == text
-
-
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
@@ -77,13 +65,6 @@ def test_keep_names_the_mistake(answer, hint):
     assert_hint(chapter10.check_keep(answer), hint)
 
 
-@pytest.mark.parametrize(("n", "window", "num_first"), [(9, 4, 2), (5, 4, 2), (2, 4, 1), (6, 1, 1)])
-def test_keep_keeps_what_the_package_keeps(n, window, num_first):
-    attention = d2l.MultiHeadAttention(2, 2, 2, 2, 1, 0, window=window, num_first=num_first)
-    past = torch.randn(n, 2)
-    assert torch.equal(attention.keep(past[None, None])[0, 0], keep(past, window, num_first))
-
-
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
@@ -99,16 +80,6 @@ def test_pooled_names_the_mistake(answer, hint):
     assert_hint(chapter10.check_pooled(answer), hint)
 
 
-def test_heads_that_are_alike_lose_nothing():
-    """The mean of keys is the key of their mean, whatever the words are."""
-    W = torch.randn(2, 3, 5).repeat_interleave(2, dim=0)  # four heads, alike two and two
-    X, queries = torch.randn(1, 6, 5), torch.randn(1, 4, 6, 3)
-    keys = (X @ W.flatten(0, 1).T).unflatten(-1, (4, 3)).transpose(1, 2)
-    fewer = (X @ pooled(W.flatten(0, 1), 4, 2).T).unflatten(-1, (2, 3)).transpose(1, 2)
-    expected = grouped_attention(queries, keys, keys)
-    torch.testing.assert_close(grouped_attention(queries, fewer, fewer), expected)
-
-
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
@@ -122,22 +93,6 @@ def test_heads_that_are_alike_lose_nothing():
 )
 def test_reach_names_the_mistake(answer, hint):
     assert_hint(chapter10.check_reach(answer), hint)
-
-
-@pytest.mark.parametrize(("window", "num_layers"), [(3, 2), (2, 3), (4, 1)])
-def test_news_comes_as_far_and_no_farther(window, num_layers):
-    torch.manual_seed(0)
-    decoder = d2l.TransformerDecoder(
-        9, 8, 8, 2, num_layers, cross_attention=False, window=window
-    ).eval()
-    (reach,) = CHECKS[chapter10.check_reach]
-    text = torch.randint(1, 9, (1, 16))
-    last = decoder(text, decoder.init_state())[0][0, -1]
-    for back in range(16):
-        other = text.clone()
-        other[0, 15 - back] = 0
-        heard = not torch.equal(decoder(other, decoder.init_state())[0][0, -1], last)
-        assert heard == (back <= reach(window, num_layers))
 
 
 def assert_hint(verdict, hint):

@@ -52,18 +52,6 @@ def test_taken_back_names_the_mistake(place, answer, hint):
     assert_hint(chapter11.check_taken_back(*answers), hint)
 
 
-def test_taking_back_leaves_what_the_others_told():
-    k, v = torch.tensor([[1.0, 2], [2, 0], [1, 3]]), torch.tensor([[3.0, 1], [1, 2], [0, 1]])
-    assert (k.T @ v).tolist() == [list(row) for row in chapter11.S_TOLD]
-    assert k.sum(dim=0).tolist() == list(chapter11.Z_TOLD)
-    S, z, answer = CHECKS[chapter11.check_taken_back]
-    rest = [0, 2]
-    assert (k[rest].T @ v[rest]).tolist() == [list(row) for row in S]
-    assert k[rest].sum(dim=0).tolist() == list(z)
-    asked = product_attention(torch.ones(2, 2), k[rest], v[rest])[1]
-    torch.testing.assert_close(asked, torch.tensor(answer))
-
-
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
@@ -92,10 +80,6 @@ def test_repaired_names_the_mistake(answer, hint):
 )
 def test_chunks_names_the_mistake(answer, hint):
     assert_hint(chapter11.check_chunks(answer), hint)
-
-
-def test_word_by_word_is_chunks_of_one():
-    assert chapter11.check_chunks(lambda Q, K, V, size: carried_attention(Q, K, V))
 
 
 @pytest.mark.parametrize(

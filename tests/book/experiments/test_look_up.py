@@ -47,22 +47,6 @@ def test_each_score_is_its_formula(projected):
         assert found[1, 2, 3, 1] == pytest.approx(wanted.item(), abs=1e-5), score.__name__
 
 
-def test_the_gaussian_scores_give_the_weights_of_distances(projected):
-    q, k, w_v, bias = projected
-    halves = -torch.cdist(q, k).square() / 2
-    for score, divisor in ((look_up.gaussian, 1), (look_up.scaled_gaussian, math.sqrt(6))):
-        found = score(q, k, w_v, bias).softmax(-1)
-        assert torch.allclose(found, (halves / divisor).softmax(-1), atol=1e-5)
-
-
-def test_the_additive_score_is_odd_and_the_bias_breaks_that(projected):
-    q, k, w_v, bias = projected
-    mirrored = look_up.additive(-q, -k, w_v, bias)
-    assert torch.allclose(mirrored, -look_up.additive(q, k, w_v, bias), atol=1e-5)
-    mirrored = look_up.additive_with_bias(-q, -k, w_v, bias)
-    assert not torch.allclose(mirrored, -look_up.additive_with_bias(q, k, w_v, bias), atol=0.1)
-
-
 def test_attend_agrees_with_the_package():
     generator = torch.Generator().manual_seed(1)
     queries, keys = (
@@ -86,15 +70,6 @@ def test_attend_agrees_with_the_package():
     assert torch.allclose(weights[0], attention.attention_weights, atol=1e-6)
 
 
-def test_a_query_is_near_its_own_key_in_the_other_language():
-    examples = look_up.unseen("validation")
-    language = torch.randn(16, 16, generator=torch.Generator().manual_seed(9))
-    turn = torch.linalg.qr(language).Q
-    distances = torch.cdist(examples.queries, examples.keys @ turn)
-    assert (distances.argmin(dim=-1) == 0).float().mean() > 0.99
-    assert torch.equal(examples.answers, examples.values[:, :, :1])
-
-
 def test_rates_are_chosen_and_reported_on_different_examples():
     validation, test = look_up.unseen("validation"), look_up.unseen("test")
     assert not torch.equal(validation.keys, test.keys)
@@ -105,16 +80,6 @@ def test_rates_are_chosen_and_reported_on_different_examples():
     # what is measured on the way changes nothing
     again = look_up.learn(look_up.scaled_dot, 32, 0.01, (40,))
     assert torch.equal(again.test[-1], run.test[-1])
-
-
-def test_errors_are_those_of_all_examples():
-    run = look_up.learn(look_up.scaled_dot, 16, 0.01, (20,))
-    for purpose, found in (("validation", run.validation[-1]), ("test", run.test[-1])):
-        *seen, wanted = look_up.unseen(purpose)
-        with torch.no_grad():
-            said, _ = look_up.attend(look_up.scaled_dot, run.parameters, *seen)
-        assert said.shape == (5, 1000, 1)
-        torch.testing.assert_close(found, look_up.error(said, wanted))
 
 
 def test_a_search_is_read_as_it_was_written(tmp_path):
@@ -165,9 +130,3 @@ def test_a_task_is_trained_and_measured():
     run = look_up.learn(look_up.dot, 16, 0.01, (2,), task=task)
     assert sorted(asked) == [64, 64, 1000, 1000]
     assert not torch.equal(run.test, look_up.learn(look_up.dot, 16, 0.01, (0,)).test)
-
-
-def test_the_start_keeps_the_variance_of_entries():
-    parameters = look_up.start(5, 16, 256)
-    projected = look_up.unseen("test").keys @ parameters.W_k.detach().unsqueeze(1)
-    assert projected.var().item() == pytest.approx(1, abs=0.05)

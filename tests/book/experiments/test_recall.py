@@ -57,17 +57,6 @@ def test_more_is_recalled_of_less_and_by_more():
     assert guess.float().mean().item() == pytest.approx(1 / recall.NUM_WORDS, abs=0.01)
 
 
-def test_forgetting_serves_the_last_and_not_the_first():
-    told = recall.tell(200, 32, 16, dice())
-    values = told.vectors[told.words]
-    all_kept, fading = (
-        recall.recalled(told, recall.memory(told.keys, values, keep)).float().mean(dim=0)
-        for keep in (1.0, 0.8)
-    )
-    assert fading[-4:].mean() > all_kept[-4:].mean() + 0.2
-    assert fading[:16].mean() < all_kept[:16].mean() - 0.3
-
-
 @pytest.mark.parametrize("way", recall.WAYS)
 def test_what_networks_read_is_what_their_way_says(way):
     networks = recall.Networks(way, 4, 2, seed=3)
@@ -94,24 +83,6 @@ def test_what_networks_read_is_what_their_way_says(way):
     torch.testing.assert_close(read, wanted)
 
 
-def test_a_network_is_not_told_by_its_neighbour():
-    networks = recall.Networks("products", 4, 2)
-    keys, words = recall.draw(2, 3, 5, dice())
-    before = networks(keys, words)
-    with torch.no_grad():
-        networks.values[1] += 1
-    after = networks(keys, words)
-    torch.testing.assert_close(after[0], before[0])
-    assert not torch.allclose(after[1], before[1])
-    assert before.shape == (2, 3, 5, recall.NUM_WORDS)
-
-
-def test_no_key_is_told_twice_in_a_text():
-    keys, words = recall.draw(2, 4, 200, dice())
-    assert all(len(text.unique()) == 200 for text in keys.flatten(0, 1))
-    assert 0 <= words.min() <= words.max() < recall.NUM_WORDS
-
-
 @pytest.mark.slow
 def test_training_finds_the_words_in_a_list_and_not_in_a_small_matrix():
     found = {
@@ -120,9 +91,3 @@ def test_training_finds_the_words_in_a_list_and_not_in_a_small_matrix():
     }
     assert found["softmax"].shape == (2,)
     assert found["softmax"].min() > 0.9 > 0.2 > found["products"].max()
-
-
-def test_texts_for_choosing_are_others_than_those_that_are_told_of():
-    networks = recall.Networks("products", 8, 2)
-    chosen, told = (recall.accuracy(networks, 8, purpose) for purpose in ("validation", "test"))
-    assert not torch.equal(chosen, told)

@@ -5,8 +5,6 @@ import torch
 
 import d2lattn as d2l
 from d2lattn.book.experiments.starts import (
-    FARTHEST,
-    REACH,
     RandomPlaces,
     RandomStarts,
     RandomTurns,
@@ -28,23 +26,6 @@ def test_in_training_each_word_gets_the_waves_of_its_drawn_place(kind):
     torch.manual_seed(0)
     assert torch.equal(encoding(torch.zeros(4, 7, 6)), encoding.P[0, places])
     assert len({tuple(row) for row in places.tolist()}) > 1
-
-
-def test_starts_go_all_the_way_and_no_further():
-    starts = RandomStarts(2, 0.0).draw(2000, 3)[:, 0]
-    assert (starts.min().item(), starts.max().item()) == (0, FARTHEST)
-
-
-def test_places_keep_their_order_and_are_sometimes_all_there_is():
-    places = RandomPlaces(2, 0.0).draw(2000, 5)
-    assert (places.diff(dim=1) > 0).all()
-    assert (places.min().item(), places.max().item()) == (0, REACH - 1)
-    assert (places == torch.arange(5)).all(dim=1).any()
-
-
-def test_a_sentence_longer_than_the_reach_stands_without_gaps():
-    places = RandomPlaces(2, 0.0).draw(3, REACH + 2)
-    assert torch.equal(places, torch.arange(REACH + 2).expand(3, -1))
 
 
 def test_turned_by_drawn_places_the_product_is_that_of_their_distance():

@@ -1,7 +1,6 @@
 """Running softmax: what it accepts, its numbers beside PyTorch's, and a reader's way."""
 
 import math
-from urllib.parse import unquote
 
 import pytest
 import torch
@@ -10,32 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from d2lattn.book.explorables import RunningSoftmax
-
-
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
-        ({"scores": [1, 2, 3]}, "values has 4 entries and scores has 3"),
-        ({"scores": [1, 2, 3, 6]}, r"scores\[3\] is 6; a whole number from 0 to 5"),
-        ({"scores": [1, 2, 0.5, 1]}, r"scores\[2\] is 0.5"),
-        ({"scores": [0] * 9, "values": [0] * 9}, "at most 8"),
-        ({"values": [1, 2, 3, math.inf]}, "finite"),
-        ({"tile": 3}, "1, 2 or 4"),
-        ({"tile": 5}, "from 1 to 4"),
-        ({"step": -1}, "from 0 to 8"),
-        ({"running": 1}, "True or False"),
-        ({"shift": 17}, "from 0 to 16"),
-    ],
-)
-def test_unusable_state_is_told(state, words):
-    with pytest.raises(ValueError, match=words):
-        RunningSoftmax(**state)
-
-
-def test_without_scripts_the_scores_are_told():
-    words = RunningSoftmax(shift=2).words()
-    assert "<tr><td>3</td><td>5</td><td>3</td></tr>" in words
-    assert "2 at a time" in words
 
 
 def close(x):
@@ -169,34 +142,6 @@ def test_a_score_moves_by_key_and_by_mouse(visit):
 
 
 @pytest.mark.browser
-def test_large_scores_change_nothing_until_the_largest_is_left_on(visit):
-    page = visit(RunningSoftmax(step=2).to_html())
-    page.get_by_role("button", name="Scores far too large").click()
-    frame(page)
-    assert kept(page) == [15, 2, 5.25]
-    assert read(page, "answer") == "2.625"
-    page.get_by_label("Subtract the largest so far").uncheck()
-    frame(page)
-    assert not page.locator("[data-name='largest']").is_visible()
-    assert [read(page, name) for name in ("sum", "values")] == ["∞", "∞"]
-    assert "at most 65,504" in page.locator(".d2lx-step").inner_text()
-    assert read(page, "answer") == "not a number"
-    assert read(page, "full") == "2.625"
-    assert page.locator(".d2lx-equal").inner_text() == "Not equal."
-    assert "Kept: 2 numbers." in page.inner_text("main")
-    # One tile earlier it still went well.
-    page.get_by_role("button", name="Back").click()
-    frame(page)
-    assert kept(page)[1:] == [24576, 40960]
-    shift = page.get_by_role("slider", name="Added to every score")
-    shift.press("Home")
-    page.get_by_role("button", name="Next tile").click()
-    frame(page)
-    assert kept(page)[1:] == [16, 42]
-    assert page.locator(".d2lx-equal").inner_text() == "Equal."
-
-
-@pytest.mark.browser
 def test_tiles_of_every_size_end_with_the_same_and_keep_three(visit):
     page = visit(RunningSoftmax().to_html())
     size = page.get_by_label("Keys in a tile")
@@ -216,34 +161,3 @@ def test_tiles_of_every_size_end_with_the_same_and_keep_three(visit):
         for _ in range({"1": 2, "4": 1, "2": 0}[tile]):
             back.click()
             frame(page)
-
-
-@pytest.mark.browser
-def test_a_link_shows_the_same_and_a_strange_one_the_page(visit):
-    page = visit(RunningSoftmax().to_html(), scheme="http")
-    page.get_by_role("slider", name="Score of key 2").press("ArrowUp")
-    page.get_by_role("button", name="Next tile").click()
-    page.wait_for_timeout(400)
-    sent = page.evaluate("location.hash")
-    wanted = "#d2lx.running_softmax.scores=[1,3,3,1]&d2lx.running_softmax.step=2"
-    assert unquote(sent) == wanted
-    other = visit(RunningSoftmax().to_html(), scheme="http", hash=sent)
-    assert kept(other) == kept(page) == [3, 2.5, 6.25]
-    for bad in ("scores=[6,2,3,1]", "scores=[5,2,3]", "tile=3", "step=9", "running=0", "shift=17"):
-        hash = f"#d2lx.running_softmax.{bad}"
-        other = visit(RunningSoftmax().to_html(), scheme="http", hash=hash, again=True)
-        assert kept(other) == [2, 1.5, 2.5], bad
-    # More steps than there are tiles: all are read.
-    other = visit(RunningSoftmax().to_html(), scheme="http", hash="#d2lx.running_softmax.step=8")
-    assert kept(other) == [3, 2, 5.25]
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_the_strip_shrinks_in_sight_of_those_who_like_motion(visit, motion):
-    page = visit(RunningSoftmax().to_html())
-    page.emulate_media(reduced_motion=motion)
-    page.get_by_role("button", name="Next tile").click()
-    frame(page)
-    running = page.evaluate("document.getAnimations().length")
-    assert (running > 0) == (motion == "no-preference")
