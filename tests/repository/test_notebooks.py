@@ -143,11 +143,10 @@ def test_a_walk_can_be_finished(path):
 
 
 @each("walk", "workshop", "deeper")
-def test_the_header_says_how_long_it_takes(path):
+def test_first_cell_states_how_long_the_page_takes(path):
     notebook = read(path)
-    spent = honest_time.cost(notebook)
-    assert f"*About {honest_time.line(spent, path)}. " in notebook.cells[0].source
-    assert honest_time.said(notebook) == spent.minutes
+    row = f"- **Time:** {honest_time.time_row(honest_time.cost(notebook), path)}\n"
+    assert row in notebook.cells[0].source, "run: make words"
 
 
 @each("walk", "workshop", "deeper")
@@ -186,7 +185,7 @@ def test_a_workshop_gives_and_checks_its_solutions(path):
     ]
     assert len(said) >= 4
     text = "\n".join(cell.source for cell in notebook.cells)
-    assert text.count("## Exercise") == len(honest_time.EXERCISE.findall(text))
+    assert text.count("## Exercise") == len(honest_time.EFFORT.findall(text))
 
 
 @each()
