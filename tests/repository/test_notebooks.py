@@ -172,7 +172,8 @@ def test_a_workshop_gives_and_checks_its_solutions(path):
     }
     collapsed = [c for c in code_cells(notebook) if "hide-cell" in c.metadata.get("tags", [])]
     solutions = [c for c in collapsed if re.search(r"\bcheck_\w+\(", c.source)]
-    assert len(solutions) >= 4
+    exercises = "\n".join(cell.source for cell in notebook.cells).count("## Exercise")
+    assert len(solutions) >= min(4, exercises)
     assert len(checks) >= 2 * len(solutions)
     for cell in solutions:
         assert "assert " in cell.source
@@ -183,9 +184,9 @@ def test_a_workshop_gives_and_checks_its_solutions(path):
         for output in cell.outputs
         if "not attempted yet" in str(output.get("data", {}).get("text/plain", ""))
     ]
-    assert len(said) >= 4
+    assert len(said) >= min(4, exercises)
     text = "\n".join(cell.source for cell in notebook.cells)
-    assert text.count("## Exercise") == len(honest_time.EFFORT.findall(text))
+    assert exercises == len(honest_time.EFFORT.findall(text)), "state each exercise's effort"
 
 
 @each()
