@@ -15,11 +15,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools import honest_time, run_notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
-COUNTS = "Sixteen Seventeen Eighteen Nineteen Twenty Twenty-one Twenty-two".split()
+COUNTS = ["Sixteen", "Seventeen", "Eighteen", "Nineteen", "Twenty", "Twenty-one"]
 
 WALK = """\
 (ch-{name})=
-# {number}. {title}
+# {number}. {question}
 
 :::{{div}} facts
 - **Time:** … minutes
@@ -115,14 +115,14 @@ def write_notebook(path: Path, text: str) -> None:
 
 def main(number: str, name: str, question: str) -> None:
     """Make the chapter."""
-    folder = f"{re.sub('^([0-9])(?![0-9])', r'0\1', number)}-{name}"
-    values = {"number": number, "name": name, "question": question, "title": question}
+    digits = re.match(r"\d+", number)[0]
+    folder = f"{digits.zfill(2)}{number.removeprefix(digits)}-{name}"
+    values = {"number": number, "name": name, "question": question}
     (ROOT / "chapters" / folder).mkdir()
     write_notebook(ROOT / "chapters" / folder / "walk.ipynb", WALK.format(**values))
     write_notebook(ROOT / "chapters" / folder / "workshop.ipynb", WORKSHOP.format(**values))
     quiz = f"walk: chapters/{folder}/walk\nquestions:\n"
-    quiz += "".join(QUESTION.replace("…", f"{i} …", 1) for i in range(1, 6))
-    quiz = re.sub(r"Question (\d)", lambda match: f"Question {'abcde'[int(match[1]) - 1]}", quiz)
+    quiz += "".join(QUESTION.replace("Question", f"Question {i}") for i in range(1, 6))
     (ROOT / "teaching" / "quizzes" / f"{number}.yaml").write_text(quiz, encoding="utf-8")
     (ROOT / "website" / "theme" / "drawings" / f"{number}.svg").write_text(DRAWING, "utf-8")
 
@@ -141,9 +141,9 @@ def main(number: str, name: str, question: str) -> None:
     notebook.cells[0].source = f"{text[:end]}| {number} | {links} |\n{text[end:]}"
     run_notebooks.tidy(notebook)
     nbformat.write(notebook, start)
-    quizzes = f'\n## Chapter {number}. "{question}"\n\n```{{quiz}} {number}\n```\n'
+    quizzes = f"\n## {number}. {question}\n\n```{{quiz}} {number}\n```\n"
     page = ROOT / "reference" / "quizzes.md"
-    page.write_text(page.read_text(encoding="utf-8").rstrip("\n") + f"\n{quizzes}", "utf-8")
+    page.write_text(page.read_text(encoding="utf-8") + quizzes, encoding="utf-8")
     landing = ROOT / "index.md"
     page = landing.read_text(encoding="utf-8")
     for count, following in zip(COUNTS[-2::-1], COUNTS[:0:-1], strict=True):
