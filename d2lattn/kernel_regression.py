@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from d2lattn.checks import argument_error, check_floats, check_shapes
-from d2lattn.scoring import Attends
+from d2lattn.scoring import HasAttentionWeights
 
 Kernel = Callable[[Tensor], Tensor]
 """Maps distances u, in bandwidths, to heights ≥ 0; those here are symmetric and integrate to 1. A
@@ -169,7 +169,7 @@ def leave_one_out_error(
     return squared.masked_fill(squared.isnan(), math.inf).mean()
 
 
-class NWKernelRegression(Attends, nn.Module):
+class NWKernelRegression(HasAttentionWeights, nn.Module):
     """Nadaraya-Watson regression with a learnable width: softmax(−((x − xᵢ) w)² / 2).
 
     ``w`` is one number, 1 / bandwidth. Each query has a row of keys of its own, so that a training
@@ -194,7 +194,7 @@ class NWKernelRegression(Attends, nn.Module):
         _check_count("keys", keys, 1)
         differences = queries.unsqueeze(-1) - keys  # (Q, 1) - (Q, K) -> (Q, K)
         weights = _weights(gaussian, differences * self.w, differences)
-        self._keep(partial(torch.clone, weights.detach()))
+        self._store_weights(partial(torch.clone, weights.detach()))
         # (Q, 1, K) x (Q, K, 1) -> (Q, 1, 1) -> (Q,)
         return torch.bmm(weights.unsqueeze(1), values.unsqueeze(-1)).reshape(-1)
 

@@ -20,17 +20,12 @@ Mask = Tensor | Callable[[], Tensor] | None
 
 
 def resolve_mask(mask: Mask) -> Tensor | None:
-    """Return the mask itself, made now if it came as a function."""
+    """Return the mask itself, computed now if it is a function."""
     return mask() if callable(mask) else mask
 
 
-def freeze_mask(mask: Mask) -> Mask:
-    """Return a mask that does not change when its owner changes theirs in place."""
-    return mask if mask is None or callable(mask) else mask.clone()
-
-
 def length_mask(valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_lens") -> Tensor:
-    """Say which steps are valid, as booleans that broadcast to `shape`.
+    """Return a boolean mask of valid steps, which broadcasts to `shape`.
 
     >>> length_mask(torch.tensor([1, 2]), (2, 3))
     tensor([[ True, False, False],
@@ -50,10 +45,17 @@ def check_lengths(
     valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_lens", shortest: int = 0
 ) -> None:
     """Raise what `length_mask` raises, and a ValueError for a length below `shortest`."""
+    if isinstance(valid_lens, Tensor) and valid_lens.dtype is torch.bool:
+        needs = "integers: of a padding mask, mask.sum(-1); other masks go to `attend`"
+        raise argument_error(TypeError, name, valid_lens, needs)
     check_integers(name, valid_lens)
-    of_queries = (shape[0], shape[-2]) if len(shape) > 2 else None
-    if valid_lens.shape not in (shape[:1], of_queries):
-        needs = f"(B,) = {tuple(shape[:1])}" + (f" or (B, Q) = {of_queries}" if of_queries else "")
+    shapes = [tuple(shape[:1])]  # one length for each sequence
+    if len(shape) > 2:
+        shapes.append((shape[0], shape[-2]))  # or one for each of its queries
+    if tuple(valid_lens.shape) not in shapes:
+        needs = f"(B,) = {shapes[0]}"
+        if len(shapes) > 1:
+            needs += f" or (B, Q) = {shapes[1]}"
         raise argument_error(ValueError, name, valid_lens, needs)
     check_range(name, valid_lens, shortest, shape[-1])
 

@@ -135,7 +135,7 @@ BAD_LENGTHS = [
     ([2, 4], ValueError, r"valid_lens\[1\] is 4; it needs to be from 0 to 3$"),
     ([[0, 9], [1, 1]], ValueError, r"valid_lens\[0, 1\] is 9; it needs to be from 0 to 3$"),
     ([-1, 2], ValueError, r"valid_lens\[0\] is -1; it needs to be from 0 to 3$"),
-    ([True, False], TypeError, r"valid_lens has dtype torch.bool; it needs a tensor of integers$"),
+    ([True, False], TypeError, "valid_lens has dtype torch.bool; it needs integers: of a padding"),
     (
         [[1], [2]],
         ValueError,

@@ -1,18 +1,17 @@
 """Hide the source from attention, a state at a time, and see which words change (chapter 4b)."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from d2lattn.checks import argument_error, check_integers
-from d2lattn.masks import length_mask
 from d2lattn.seq2seq import AttentionState, EncoderDecoder, take
-from d2lattn.training import TranslationBatch, evaluating, shift_right
+from d2lattn.training import evaluating, shift_right
 from d2lattn.transformer import TransformerState
 
 
+@torch.no_grad()
 def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Tensor:
     """Predict each word of sentences with nothing hidden, with each state hidden, with all.
 
@@ -47,59 +46,22 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
         raise argument_error(ValueError, "source", source, "(B, S)")
     if target.dim() != 2 or len(target) != len(source):
         raise argument_error(ValueError, "target", target, f"(B, T), where B is {len(source)}")
-    return _each_step(model, source, None, target, lambda logits: logits.softmax(dim=-1))
-
-
-def changed_by_hiding(model: EncoderDecoder, batch: TranslationBatch) -> list[Tensor]:
-    """Tell for each pair of a batch which words change when one state alone is hidden.
-
-    A word changes if the likeliest one becomes another. Hiding is that of `hide_each_state`, for
-    sentences of any lengths; <eos> is left out on both sides, as in `teacher_forced_attention`.
-
-    Args:
-        model: its decoder is a `Seq2SeqAttentionDecoder` or a `TransformerDecoder`.
-        batch: pairs with <eos> at the end of both sides.
-
-    Returns:
-        A table of truth values, shape (target words, source words), for each pair.
-
-    Raises:
-        TypeError: the decoder carries another state.
-    """
-    best = _each_step(
-        model, batch.source, batch.source_valid_lens, batch.target, lambda logits: logits.argmax(-1)
-    )  # (B, T, S + 2)
-    changed = best[..., 1:-1] != best[..., :1]  # (B, T, S)
-    ends = (batch.target_valid_lens - 1).tolist(), (batch.source_valid_lens - 1).tolist()
-    return [table[:t, :s] for table, t, s in zip(changed, *ends, strict=True)]
-
-
-@torch.no_grad()
-def _each_step(
-    model: EncoderDecoder,
-    source: Tensor,
-    source_valid_lens: Tensor | None,
-    target: Tensor,
-    read: Callable[[Tensor], Tensor],
-) -> Tensor:
-    """What `read` makes of the scores (B, S + 2, V) of each step, (B, T, S + 2, ...)."""
     decoder, (batch_size, num_states) = model.decoder, source.shape
-    kept = torch.ones(num_states + 2, num_states, dtype=torch.bool, device=source.device)
-    kept[1:-1].fill_diagonal_(False)
-    kept[-1] = False
-    mask = kept.expand(batch_size, -1, -1)  # (B, S + 2, S)
-    if source_valid_lens is not None:
-        mask = mask & length_mask(source_valid_lens, mask.shape)
-    sentences = torch.arange(batch_size, device=source.device).repeat_interleave(num_states + 2)
-    unharmed = sentences * (num_states + 2)  # of each sentence the copy with nothing hidden
+    num_copies = num_states + 2  # of each sentence
+    visible = torch.ones(num_copies, num_states, dtype=torch.bool, device=source.device)
+    visible[1:-1].fill_diagonal_(False)
+    visible[-1] = False
+    sentences = torch.arange(batch_size, device=source.device).repeat_interleave(num_copies)
+    unhidden = sentences * num_copies  # of each sentence the copy with nothing hidden
     with evaluating(model):
-        state = decoder.init_state(model.encoder(source, source_valid_lens), source_valid_lens)
-        copies = _with_mask(decoder.select_state(state, sentences), mask.flatten(0, 1))
+        state = decoder.init_state(model.encoder(source))
+        copies = _with_mask(decoder.select_state(state, sentences), visible.repeat(batch_size, 1))
         steps = []
         for word in shift_right(target).split(1, dim=1):  # T times (B, 1)
             logits, after = decoder(word[sentences], copies)  # (B (S + 2), 1, V)
-            steps.append(read(logits[:, 0].unflatten(0, mask.shape[:2])))
-            copies = with_history(after, unharmed)
+            # (B (S + 2), V) -> (B, S + 2, V)
+            steps.append(logits[:, 0].softmax(dim=-1).unflatten(0, (batch_size, num_copies)))
+            copies = with_history(after, unhidden)
     return torch.stack(steps, dim=1)
 
 
