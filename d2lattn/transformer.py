@@ -391,8 +391,10 @@ class TransformerDecoder(HasAttentionWeights, AttentionDecoder):
         first, *rest = self.blks
         state = first.init_state(enc_outputs, enc_valid_lens)
         mask = state.source_mask  # shared by all blocks
-        others = (BlockState(None, block.init_state(enc_outputs).source, mask) for block in rest)
-        return TransformerState(0, (state, *others))
+        rest_states = [
+            BlockState(None, block.init_state(enc_outputs).source, mask) for block in rest
+        ]
+        return TransformerState(0, (state, *rest_states))
 
     def forward(self, X: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """Predict the token after each of the next tokens, X (B, T): scores (B, T, V)."""

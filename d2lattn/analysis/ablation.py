@@ -98,9 +98,9 @@ def without_heads(
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
-    >>> one = torch.ones(1, 1, 2)
+    >>> X = torch.ones(1, 1, 2)
     >>> with without_heads(attention, [0]):
-    ...     attention(one, one, one).tolist()
+    ...     attention(X, X, X).tolist()
     [[[0.0, 1.0]]]
 
     Args:
@@ -133,7 +133,7 @@ def without_heads(
         # (H, D / H) twice -> (D,) beside (B, Q, D)
         return torch.where(off.flatten(), instead.flatten().to(joined.dtype), joined)
 
-    with _shown_what_joins(attention, ablate):
+    with _observe_joined_heads(attention, ablate):
         yield
     if not called:
         raise RuntimeError(
@@ -143,11 +143,11 @@ def without_heads(
 
 
 @contextmanager
-def _shown_what_joins(
-    attention: MultiHeadAttention, see: Callable[[Tensor], Any]
+def _observe_joined_heads(
+    attention: MultiHeadAttention, observe: Callable[[Tensor], Any]
 ) -> Iterator[None]:
-    """Show `see` what `W_o` gets, (B, Q, D), in place of which it may give another."""
-    hook = attention.W_o.register_forward_pre_hook(lambda _, inputs: see(inputs[0]))
+    """Call `observe` with the input of `W_o`, (B, Q, D), which it may replace by returning one."""
+    hook = attention.W_o.register_forward_pre_hook(lambda _, inputs: observe(inputs[0]))
     # Whoever has compiled has imported this, which takes a second.
     may_be_compiled = "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance")
     try:
@@ -189,7 +189,7 @@ def head_means(attention: MultiHeadAttention, run: Callable[[], object]) -> Tens
         joined = joined.flatten(0, -2)  # (B, Q, D) -> (B * Q, D)
         total, count = total + joined.sum(dim=0, dtype=exact), count + len(joined)
 
-    with _shown_what_joins(attention, collect), evaluating(attention):
+    with _observe_joined_heads(attention, collect), evaluating(attention):
         run()
     if not count:
         raise argument_error(ValueError, "run", run, "to call the attention")
@@ -207,8 +207,8 @@ def every_subset(
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
-    >>> one = torch.tensor([[[1.0, 10.0]]])
-    >>> every_subset(attention, lambda: attention(one, one, one).sum())
+    >>> X = torch.tensor([[[1.0, 10.0]]])
+    >>> every_subset(attention, lambda: attention(X, X, X).sum())
     [0.0, 1.0, 10.0, 11.0]
 
     Args:
@@ -225,10 +225,10 @@ def every_subset(
         RuntimeError: `measure` never calls the attention.
     """
     places = range(attention.num_heads)
-    found = []
+    measured = []
     with evaluating(attention):
         for on in range(2**attention.num_heads):
             off = [head for head in places if not on >> head & 1]
             with without_heads(attention, off, means):
-                found.append(float(measure()))
-    return found
+                measured.append(float(measure()))
+    return measured

@@ -56,19 +56,23 @@ def exchange_each_state(
     if target.dim() != 2 or len(target) != len(source):
         raise argument_error(ValueError, "target", target, f"(B, T), where B is {len(source)}")
     batch_size, num_states = source.shape
-    theirs = torch.zeros(num_states + 1, num_states, dtype=torch.bool, device=source.device)
-    theirs[1:].fill_diagonal_(True)  # (S + 1, S)
+    is_exchanged = torch.zeros(num_states + 1, num_states, dtype=torch.bool, device=source.device)
+    is_exchanged[1:].fill_diagonal_(True)  # (S + 1, S)
     rows = torch.arange(batch_size, device=source.device).repeat_interleave(num_states + 1)
     with evaluating(model):
-        ours, foreign = model.encoder(source), model.encoder(other)
-        alone = isinstance(ours, Tensor)
-        own, elsewhere = (ours, foreign) if alone else (ours[0], foreign[0])  # (B, S, D)
-        mixed = torch.where(theirs[..., None], elsewhere[:, None], own[:, None])  # (B, S + 1, S, D)
-        states = mixed.flatten(0, 1)  # (B (S + 1), S, D)
-        copies = model.decoder.init_state(states if alone else (states, ours[1][:, rows]))
+        encoded, other_encoded = model.encoder(source), model.encoder(other)
+        has_last_state = not isinstance(encoded, Tensor)  # a GRU's encoder gives it, too
+        own_states = encoded[0] if has_last_state else encoded  # (B, S, D)
+        other_states = other_encoded[0] if has_last_state else other_encoded
+        # (S + 1, S, 1), (B, 1, S, D) twice -> (B, S + 1, S, D) -> (B (S + 1), S, D)
+        mixed = torch.where(is_exchanged[..., None], other_states[:, None], own_states[:, None])
+        states = mixed.flatten(0, 1)
+        copies = model.decoder.init_state(
+            (states, encoded[1][:, rows]) if has_last_state else states
+        )
         if not isinstance(copies, AttentionState | TransformerState):
-            wanted = "an AttentionState or a TransformerState"
-            raise argument_error(TypeError, "the decoder's state", copies, wanted)
+            needs = "an AttentionState or a TransformerState"
+            raise argument_error(TypeError, "the decoder's state", copies, needs)
         steps = []
         for word in shift_right(target).split(1, dim=1):  # T times (B, 1)
             logits, after = model.decoder(word[rows], copies)  # (B (S + 1), 1, V)

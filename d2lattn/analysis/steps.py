@@ -84,25 +84,25 @@ def attention_steps(model: EncoderDecoder, source: Tensor, target: Tensor) -> At
         check_integers(name, tokens)
         if tokens.dim() != 2 or len(tokens) != 1:
             raise argument_error(ValueError, name, tokens, f"{axes}: one sentence")
-    read = shift_right(target)  # (1, T)
+    inputs = shift_right(target)  # (1, T)
     with evaluating(model):
         state = decoder.init_state(model.encoder(source))
         states, logits, weights = [state.hidden[-1]], [], []
-        for token in read.split(1, dim=1):  # T times (1, 1)
-            scored, state = decoder(token, state)
+        for token in inputs.split(1, dim=1):  # T times (1, 1)
+            step_logits, state = decoder(token, state)
             states.append(state.hidden[-1])  # (1, D)
-            logits.append(scored[0])  # (1, V)
+            logits.append(step_logits[0])  # (1, V)
             weights.append(decoder.attention_weights[0])  # (1, S)
-        written, attention = torch.cat(states), decoder.attention
-        queries = attention.W_q(written[:-1])  # (T, D)
+        all_states, attention = torch.cat(states), decoder.attention
+        queries = attention.W_q(all_states[:-1])  # (T, D)
         scores = additive_scores(queries, state.projected_keys[0], attention.w_v.weight[0])
-        looks = torch.cat(weights)  # (T, S)
+        attention_weights = torch.cat(weights)  # (T, S)
         return AttentionSteps(
             values=state.values[0],
-            states=written,
+            states=all_states,
             scores=scores,
-            weights=looks,
-            contexts=looks @ state.values[0],  # (T, S) x (S, D) -> (T, D)
-            embeddings=decoder.embedding(read[0]),
+            weights=attention_weights,
+            contexts=attention_weights @ state.values[0],  # (T, S) x (S, D) -> (T, D)
+            embeddings=decoder.embedding(inputs[0]),
             probabilities=torch.cat(logits).softmax(dim=-1),
         )
