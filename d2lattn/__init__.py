@@ -6,13 +6,12 @@ listing that says ``d2l.X`` runs with ``import d2lattn as d2l``. Importing the p
 library; what belongs to the book is loaded when it is used.
 """
 
-# ruff: noqa: F401 (names of the book are imported for type checkers alone)
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 try:
-    import torch
+    import torch  # noqa: F401
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "d2lattn needs PyTorch; install it with: pip install -r requirements.txt"
@@ -87,14 +86,6 @@ from d2lattn.transformer import (
     TransformerDecoder,
     TransformerEncoder,
 )
-
-if TYPE_CHECKING:
-    import matplotlib.pyplot as plt
-
-    from d2lattn.book import plotting
-    from d2lattn.book.drawings import show_drawing
-    from d2lattn.book.figures import name_curves, use_book_style, use_svg_display
-    from d2lattn.book.plotting import show_heatmaps, show_source
 
 __all__ = [
     "KERNELS",

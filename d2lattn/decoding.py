@@ -1,7 +1,7 @@
 """Translating with a trained model: greedy and beam search.
 
-Everything here works with any encoder and decoder that follow the interfaces in `seq2seq`. Of
-equally likely tokens, the one with the smallest number is taken. `source` holds tokens (B, S), of
+Everything here works with any encoder and decoder that follow the interfaces in `seq2seq`. Among
+equally likely tokens, the one with the smallest id is chosen. `source` holds tokens (B, S), of
 lengths `source_valid_lens`, (B,), or None without padding. A translation starts after the token
 `bos`, and ends with `eos` or after `max_len` tokens.
 

@@ -61,7 +61,7 @@ def check_lengths(
 
 
 def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
-    """Let the last `num_queries` of `num_keys` steps see themselves and earlier steps, (Q, K).
+    """Return a mask (Q, K): the last `num_queries` of `num_keys` steps see no later step.
 
     >>> causal_mask(2, 3)
     tensor([[ True,  True, False],
@@ -79,14 +79,15 @@ def window_mask(
     start: int = 0,
     device: torch.device | None = None,
 ) -> Tensor:
-    """Let queries, from place `start` on, see keys less than `window` places away, (Q, K).
+    """Return a mask (Q, K): queries from `start` on see keys less than `window` positions away.
 
     >>> window_mask(3, 5, window=2, num_first=1, start=2)
     tensor([[ True,  True,  True,  True, False],
             [ True, False,  True,  True,  True],
             [ True, False, False,  True,  True]])
 
-    Keys stand at places 0, 1, …; a query looks both ways, and sees the first `num_first` anyway.
+    Keys are at positions 0, 1, …; the window extends in both directions, and every query also sees
+    the first `num_first` keys.
     """
     i = torch.arange(start, start + num_queries, device=device).unsqueeze(1)  # (Q, 1)
     j = torch.arange(num_keys, device=device)  # (K,)

@@ -52,7 +52,7 @@ class Decoder(nn.Module):
 
 
 class AttentionDecoder(Decoder):
-    """A decoder that can say where it looked."""
+    """A decoder that has attention weights."""
 
     @property
     def attention_weights(self) -> Tensor:

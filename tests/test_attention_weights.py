@@ -45,13 +45,15 @@ def test_modules_that_share_an_attention_have_their_own_weights():
     assert not torch.equal(second.attention_weights, weights)
 
 
-def test_returned_weights_are_a_copy():
-    X = torch.randn(1, 3, 4)
+def test_returned_weights_are_a_copy_without_a_graph():
+    X = torch.randn(1, 3, 4, requires_grad=True)
     for attention in (d2l.DotProductAttention(0), d2l.AdditiveAttention(4, 4, 6, 0)):
         attention(X, X, X)
         expected = attention.attention_weights
+        assert not expected.requires_grad
         attention.attention_weights.zero_()
         assert torch.equal(attention.attention_weights, expected)
+        assert expected.sum() > 0
 
 
 def test_weights_cannot_be_read_after_keys_changed_in_place():
@@ -60,6 +62,15 @@ def test_weights_cannot_be_read_after_keys_changed_in_place():
     keys.zero_()
     with pytest.raises(RuntimeError, match="keys was changed in place"):
         _ = attention.attention_weights
+
+
+def test_weights_can_be_read_of_tensors_made_in_inference_mode():
+    attention, queries = d2l.DotProductAttention(0), torch.randn(1, 2, 4)
+    with torch.inference_mode():
+        keys = torch.randn(1, 3, 4)
+    with torch.no_grad():
+        attention(queries, keys, keys)
+    assert attention.attention_weights.shape == (1, 2, 3)
 
 
 def test_copies_and_pickles_have_no_weights():

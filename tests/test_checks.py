@@ -19,7 +19,7 @@ from d2lattn.checks import (
 
 
 @pytest.mark.parametrize(
-    ("error", "found", "message"),
+    ("error", "actual", "message"),
     [
         (ValueError, torch.ones(2, 3), "x has shape (2, 3); it needs this"),
         (ValueError, 7, "x is 7; it needs this"),
@@ -27,8 +27,8 @@ from d2lattn.checks import (
         (TypeError, [1], "x has type list; it needs this"),
     ],
 )
-def test_errors_share_one_wording(error, found, message):
-    made = argument_error(error, "x", found, "this")
+def test_errors_share_one_wording(error, actual, message):
+    made = argument_error(error, "x", actual, "this")
     assert type(made) is error
     assert str(made) == message
 
@@ -54,7 +54,7 @@ def test_wrong_dtype_raises(x, y, message):
 
 
 @pytest.mark.parametrize(
-    ("found", "has"),
+    ("actual", "has"),
     [
         (torch.tensor([True]), "dtype torch.bool"),
         (torch.tensor([1.0]), "dtype torch.float32"),
@@ -62,9 +62,9 @@ def test_wrong_dtype_raises(x, y, message):
         (1, "type int"),
     ],
 )
-def test_non_integers_raise(found, has):
+def test_non_integers_raise(actual, has):
     with pytest.raises(TypeError, match=f"^x has {has}; it needs a tensor of integers$"):
-        check_integers("x", found)
+        check_integers("x", actual)
 
 
 def test_range_includes_both_ends():
@@ -74,16 +74,16 @@ def test_range_includes_both_ends():
 
 
 @pytest.mark.parametrize(
-    ("found", "message"),
+    ("actual", "message"),
     [
         ([0, 6, 7], r"x\[2\] is 7; it needs to be from 0 to 5"),
         ([9, -1], r"x\[1\] is -1; it needs to be from 0 to 5"),
         ([[0, 5], [0, 6]], r"x\[1, 1\] is 6; it needs to be from 0 to 5"),
     ],
 )
-def test_entry_out_of_range_is_named_with_its_place(found, message):
+def test_entry_out_of_range_is_named_with_its_place(actual, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
-        check_range("x", torch.tensor(found), 0, 5)
+        check_range("x", torch.tensor(actual), 0, 5)
 
 
 def test_sizes_are_one_or_more():

@@ -96,6 +96,17 @@ def test_beam_finds_likelier_translation_than_greedy():
         assert best.attention_weights is None
 
 
+def test_length_penalty_favours_longer_translations():
+    chances = [[0.0, 0.0, 0.5, 0.5, 0.0], *[[0.0, 0.0, 0.4, 0.6, 0.0]] * 4]
+    model, source = EncoderDecoder(Nothing(), Table(chances)), torch.zeros(1, 1, dtype=torch.long)
+    lengths = []
+    for penalty in (0.0, 1.0, 3.0):
+        (best,) = beam_search(model, source, beam_size=4, max_len=3, length_penalty=penalty)
+        lengths.append(len(best.tokens))
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1]
+
+
 @RANDOM_MODELS
 @given(decoder=decoders, seed=st.integers(0, 10**6))
 def test_beam_of_one_equals_greedy(decoder, seed):
@@ -119,9 +130,9 @@ def tied(seed):
 def test_larger_beams_never_score_lower_with_ties(seed):
     model, source = tied(seed), torch.zeros(1, 1, dtype=torch.long)
     (greedy,) = greedy_decode(model, source, max_len=5)
-    found = [beam_search(model, source, beam_size=k, max_len=5)[0] for k in (1, 2, 3, 4)]
-    assert found[0] == greedy
-    for smaller, larger in pairwise(found):
+    actual = [beam_search(model, source, beam_size=k, max_len=5)[0] for k in (1, 2, 3, 4)]
+    assert actual[0] == greedy
+    for smaller, larger in pairwise(actual):
         assert larger.score >= smaller.score
 
 
@@ -131,8 +142,8 @@ def test_larger_beams_never_score_lower(decoder, seed):
     model, (source, lengths) = build(decoder, seed), sentences(seed)
     before = [-torch.inf] * len(source)
     for beam_size in (1, 2, 3, 5, 8, 12):  # 12 is more than there are tokens
-        found = beam_search(model, source, lengths, beam_size=beam_size, max_len=6)
-        scores = [hypothesis.score for hypothesis in found]
+        actual = beam_search(model, source, lengths, beam_size=beam_size, max_len=6)
+        scores = [hypothesis.score for hypothesis in actual]
         assert all(new >= old - 1e-5 for new, old in zip(scores, before, strict=True))
         before = scores
 
@@ -150,17 +161,17 @@ def test_exhaustive_beam_finds_the_best_translation():
             complete = (ended[:, -1] == 2) | torch.tensor(ended.shape[1] == 3)
             best = max(best, scores[complete].max().item())
             everything = [tokens for tokens in everything if tokens[-1] != 2]
-    (found,) = beam_search(model, source, beam_size=VOCAB**2, max_len=3)
-    assert found.score == pytest.approx(best, abs=1e-5)
+    (actual,) = beam_search(model, source, beam_size=VOCAB**2, max_len=3)
+    assert actual.score == pytest.approx(best, abs=1e-5)
 
 
 @RANDOM_MODELS
 @given(decoder=decoders, seed=st.integers(0, 10**6), beam_size=st.integers(1, 4))
 def test_scores_equal_teacher_forcing(decoder, seed, beam_size):
     model, (source, lengths) = build(decoder, seed), sentences(seed)
-    found = greedy_decode(model, source, lengths, max_len=7)
-    found += beam_search(model, source, lengths, beam_size=beam_size, max_len=7)
-    for place, hypothesis in enumerate(found):
+    actual = greedy_decode(model, source, lengths, max_len=7)
+    actual += beam_search(model, source, lengths, beam_size=beam_size, max_len=7)
+    for place, hypothesis in enumerate(actual):
         row = place % len(source)
         alone = source[row : row + 1, : lengths[row]]
         said = log_probability(model, alone, hypothesis)
@@ -170,9 +181,9 @@ def test_scores_equal_teacher_forcing(decoder, seed, beam_size):
 @pytest.mark.parametrize("search", [greedy_decode, beam_search])
 def test_weights_end_with_their_sentences(search):
     model, (source, lengths) = build(Seq2SeqAttentionDecoder, 13), sentences(13, batch_size=8)
-    found = search(model, source, lengths, max_len=6)
-    assert len({len(hypothesis.tokens) for hypothesis in found}) > 1
-    for row, hypothesis in enumerate(found):
+    actual = search(model, source, lengths, max_len=6)
+    assert len({len(hypothesis.tokens) for hypothesis in actual}) > 1
+    for row, hypothesis in enumerate(actual):
         weights = hypothesis.attention_weights
         assert weights.shape == (len(hypothesis.tokens), lengths[row])
         assert 2 not in hypothesis.tokens
@@ -246,8 +257,8 @@ def test_search_stops_once_the_best_cannot_change():
     first = [0.0, 0.0, 0.6, 0.4] + [0.0] * 26  # what goes on here is likelier than
     second = [0.9 / 29] * 2 + [0.1] + [0.9 / 29] * 27  # what ends here
     model = EncoderDecoder(Numbered(), OfEachSentence([[first] * 30, [second] * 30]))
-    found = beam_search(model, torch.zeros(2, 1, dtype=torch.long), beam_size=2)
-    assert [best.tokens for best in found] == [[], []]
+    actual = beam_search(model, torch.zeros(2, 1, dtype=torch.long), beam_size=2)
+    assert [best.tokens for best in actual] == [[], []]
     assert len(steps) == 1
 
 

@@ -93,7 +93,7 @@ def test_equals_loop(name, problem):
     predictions, _ = nadaraya_watson(*problem, KERNELS[name])
     expected = slowly(*problem, KERNELS[name])
     # The loop's Gaussian underflows far from the keys, and a compact kernel's edge is a matter of
-    # rounding: compare where the loop found a firm answer.
+    # rounding: compare where the loop actual a firm answer.
     queries, keys, _, bandwidth = problem
     u = (queries.unsqueeze(-1) - keys).abs() / bandwidth
     firm = (u.amin(dim=-1) < 30) & ((u - 1).abs() > 1e-9).all(dim=-1)
@@ -107,10 +107,10 @@ def test_far_keys_get_exact_weights(distance, dtype):
     queries = torch.tensor([0.0, 0.5], dtype=dtype)
     keys = distance + torch.tensor([0.0, 0.5, 2.0, -64.0], dtype=dtype)
     values = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=dtype)
-    found = nadaraya_watson(queries, keys, values, 40.0)
-    wanted = nadaraya_watson(queries.double(), keys.double(), values.double(), 40.0)
+    actual = nadaraya_watson(queries, keys, values, 40.0)
+    expected = nadaraya_watson(queries.double(), keys.double(), values.double(), 40.0)
     precision = 4 * torch.finfo(dtype).eps
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(actual, expected, strict=True):
         assert one.dtype == dtype
         torch.testing.assert_close(one.double(), other, rtol=max(precision, 1e-4), atol=precision)
 
@@ -177,8 +177,8 @@ def test_leave_one_out_error_equals_loop_over_points(name, problem):
         )
         squared.append(((predicted - values[i]) ** 2).item())
     expected = math.inf if any(math.isnan(s) for s in squared) else sum(squared) / len(squared)
-    found = leave_one_out_error(keys, values, bandwidth, KERNELS[name]).item()
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    actual = leave_one_out_error(keys, values, bandwidth, KERNELS[name]).item()
+    assert actual == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_point_out_of_reach_makes_error_infinite():
@@ -222,8 +222,8 @@ def test_wrong_bandwidth_raises(bandwidth):
         lambda: nadaraya_watson(X, X, Y, bandwidth),
         lambda: leave_one_out_error(X, Y, bandwidth),
     ):
-        found = re.escape(str(float(bandwidth)))
-        with pytest.raises(ValueError, match=f"bandwidth is {found}; it needs to be positive"):
+        actual = re.escape(str(float(bandwidth)))
+        with pytest.raises(ValueError, match=f"bandwidth is {actual}; it needs to be positive"):
             attempt()
 
 
@@ -257,8 +257,8 @@ def test_module_equals_gaussian_with_bandwidth_one_over_w():
     net = d2l.NWKernelRegression()
     nn.init.constant_(net.w, 2.5)
     predictions = net(queries, keys.expand(5, 7), values.expand(5, 7))
-    wanted, weights = nadaraya_watson(queries, keys, values, 1 / 2.5, gaussian)
-    torch.testing.assert_close(predictions, wanted)
+    expected, weights = nadaraya_watson(queries, keys, values, 1 / 2.5, gaussian)
+    torch.testing.assert_close(predictions, expected)
     torch.testing.assert_close(net.attention_weights, weights)
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import d2lattn as d2l
-from d2lattn.masks import causal_mask, check_lengths, length_mask
+from d2lattn.masks import causal_mask, check_lengths, length_mask, window_mask
 
 
 @pytest.mark.parametrize(
@@ -18,10 +18,10 @@ from d2lattn.masks import causal_mask, check_lengths, length_mask
     ],
 )
 def test_length_mask_is_true_at_valid_steps(lens, shape, mask):
-    found = length_mask(torch.tensor(lens), shape)
-    assert found.dtype == torch.bool
-    assert found.int().tolist() == mask
-    assert torch.broadcast_shapes(found.shape, shape) == shape
+    actual = length_mask(torch.tensor(lens), shape)
+    assert actual.dtype == torch.bool
+    assert actual.int().tolist() == mask
+    assert torch.broadcast_shapes(actual.shape, shape) == shape
 
 
 WRONG = [
@@ -103,9 +103,15 @@ def test_sequence_mask_rejects_wrong_arguments(X, valid_len, error, message):
     ],
 )
 def test_causal_mask_ends_at_the_diagonal(num_queries, num_keys, mask):
-    found = causal_mask(num_queries, num_keys)
-    assert found.dtype == torch.bool
-    assert found.int().tolist() == mask
+    actual = causal_mask(num_queries, num_keys)
+    assert actual.dtype == torch.bool
+    assert actual.int().tolist() == mask
+
+
+def test_masks_are_made_on_the_device():
+    device = torch.device("meta")
+    assert causal_mask(2, 3, device).is_meta
+    assert window_mask(2, 3, window=1, device=device).is_meta
 
 
 def test_causal_mask_equals_growing_lengths():

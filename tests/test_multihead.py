@@ -190,8 +190,8 @@ def test_signature_and_parameters():
     assert {name: tuple(p.shape) for name, p in attention.state_dict().items()} == widths
     with_bias = d2l.MultiHeadAttention(3, 4, 5, 8, 2, 0.25, True)
     biases = {name.replace("weight", "bias"): (8,) for name in widths}
-    found = {name: tuple(p.shape) for name, p in with_bias.state_dict().items()}
-    assert found == widths | biases
+    actual = {name: tuple(p.shape) for name, p in with_bias.state_dict().items()}
+    assert actual == widths | biases
 
 
 # Rules of behaviour ------------------------------------------------------------------------------

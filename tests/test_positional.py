@@ -36,9 +36,9 @@ def formula(i, column, width):
 @given(st.integers(1, 40), st.integers(1, 33))
 def test_sinusoids_equal_formula(max_len, width):
     expected = [[formula(i, j, width) for j in range(width)] for i in range(max_len)]
-    found = d2l.sinusoids(max_len, width)
-    assert found.dtype == torch.float32
-    torch.testing.assert_close(found, torch.tensor(expected), rtol=0, atol=1e-7)
+    actual = d2l.sinusoids(max_len, width)
+    assert actual.dtype == torch.float32
+    torch.testing.assert_close(actual, torch.tensor(expected), rtol=0, atol=1e-7)
 
 
 positions = st.integers(0, 300)
@@ -104,6 +104,12 @@ def test_table_moves_with_module(kind):
         assert encoding.to(dtype)(torch.zeros(1, 2, 4, dtype=dtype)).dtype == dtype
     moved = encoding.float().to("meta")  # it stands for another device
     assert moved(torch.empty(1, 2, 4, device="meta")).is_meta
+
+
+def test_learned_positions_start_small():
+    P = d2l.LearnedPositionalEncoding(64, 0).P
+    assert P.mean().item() == pytest.approx(0, abs=0.001)
+    assert P.std().item() == pytest.approx(0.02, abs=0.001)
 
 
 # Errors ------------------------------------------------------------------------------------------

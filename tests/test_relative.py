@@ -24,8 +24,8 @@ def _seed():
     torch.manual_seed(0)
 
 
-def close(found, expected, atol=1e-6):
-    torch.testing.assert_close(found, expected, rtol=0, atol=atol)
+def close(actual, expected, atol=1e-6):
+    torch.testing.assert_close(actual, expected, rtol=0, atol=atol)
 
 
 def exact_rotary(head_dim, **options):
@@ -91,7 +91,7 @@ def test_rotation_past_the_table_raises():
 @DRAWN
 @given(st.integers(1, 9), st.integers(1, 5), st.integers(1, 9), PLACES)
 def test_bias_equals_slope_times_distance(num_heads, num_queries, num_keys, start):
-    found = d2l.LinearBiases(num_heads).bias(num_queries, num_keys, start)
+    actual = d2l.LinearBiases(num_heads).bias(num_queries, num_keys, start)
     expected = [
         [
             [-(2 ** (-8 * (h + 1) / num_heads)) * abs(start + i - j) for j in range(num_keys)]
@@ -99,7 +99,7 @@ def test_bias_equals_slope_times_distance(num_heads, num_queries, num_keys, star
         ]
         for h in range(num_heads)
     ]
-    torch.testing.assert_close(found, torch.tensor(expected))
+    torch.testing.assert_close(actual, torch.tensor(expected))
 
 
 def test_slopes_of_the_paper():
@@ -256,8 +256,8 @@ def test_cache_drops_steps_outside_the_window(kind, window, num_first, passes, s
     at_once, _ = decoder(X, state)  # with the mask alone
     weights = decoder.self_attention_weights
     for steps in passes:
-        found, state = decoder(X[:, done : done + steps], state)
-        close(found, at_once[:, done : done + steps], atol=5e-6)
+        actual, state = decoder(X[:, done : done + steps], state)
+        close(actual, at_once[:, done : done + steps], atol=5e-6)
         hidden = done - min(done, num_first + window - 1)  # of the places before this pass
         seen = [j for j in range(done + steps) if not num_first <= j < num_first + hidden]
         close(

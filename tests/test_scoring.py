@@ -293,10 +293,10 @@ def test_kernels_give_fully_masked_rows_zeros_and_zero_gradients(kernel, dtype, 
     mask = torch.arange(keys) < lens[:, None, :, None]
     expected = by_formula(*exact, mask)
     expected.square().sum().backward()
-    found = [output, *(x.grad for x in inputs)]
+    actual = [output, *(x.grad for x in inputs)]
     wanted = [expected, *(x.grad for x in exact)]
     tolerance = 5e-2 if dtype in HALVES else 1e-4
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(actual, wanted, strict=True):
         torch.testing.assert_close(one.double(), other, rtol=tolerance, atol=tolerance)
 
 
@@ -323,11 +323,11 @@ def test_fully_masked_rows_are_zero_on_other_devices(heads, per_query, kernel, m
     monkeypatch.setattr(F, "scaled_dot_product_attention", kernel)
     with torch.autograd.set_detect_anomaly(True):
         output = attention(*inputs, lens)
-        found = [output, *torch.autograd.grad(output.square().sum(), inputs)]
+        actual = [output, *torch.autograd.grad(output.square().sum(), inputs)]
     assert empty.any()
-    for one, other in zip(found[:2], wanted[:2], strict=True):  # the output, and the queries'
+    for one, other in zip(actual[:2], wanted[:2], strict=True):  # the output, and the queries'
         assert one[empty].count_nonzero() == other[empty].count_nonzero() == 0
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(actual, wanted, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 

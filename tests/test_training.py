@@ -255,8 +255,8 @@ def rates_of(monkeypatch, **options):
 
     with monkeypatch.context() as patch:
         patch.setattr(torch.optim.Adam, "step", recorded)
-        loader = lambda _: [torch.tensor(1.0)] * 4  # noqa: E731
-        train(Recorder(), loader, num_epochs=2, batch_loss=push, **options)
+        batches = [torch.tensor(1.0)] * 4
+        train(Recorder(), lambda _: batches, num_epochs=2, batch_loss=push, **options)
     return rates
 
 
@@ -365,11 +365,11 @@ def test_small_model_learns_to_reverse(decoder, floor):
     )
     assert history.loss[-1] < history.loss[0]
     (batch,) = reversals(256, batch_size=256, generator=torch.Generator().manual_seed(9))
-    found = greedy_decode(model, batch.source, batch.source_valid_lens, max_len=10)
+    actual = greedy_decode(model, batch.source, batch.source_valid_lens, max_len=10)
     right = [
         hypothesis.tokens == target[: length - 1]
         for hypothesis, target, length in zip(
-            found, batch.target.tolist(), batch.target_valid_lens.tolist(), strict=True
+            actual, batch.target.tolist(), batch.target_valid_lens.tolist(), strict=True
         )
     ]
     assert sum(right) / len(right) >= floor

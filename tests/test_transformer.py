@@ -77,8 +77,8 @@ def sources(batch_size=3, length=5, seed=1):
     return tokens(batch_size, length, high=SOURCE_VOCAB, seed=seed)
 
 
-def close(found, expected, atol=1e-5):
-    torch.testing.assert_close(found, expected, rtol=0, atol=atol)
+def close(actual, expected, atol=1e-5):
+    torch.testing.assert_close(actual, expected, rtol=0, atol=atol)
 
 
 def hidden(lens, num_keys):
@@ -304,8 +304,8 @@ def test_decoding_in_chunks_equals_one_pass(options, lens, length, data):
         position = rows.stop
         assert state.position == position
     for kept, at_once in zip(state.blocks, last.blocks, strict=True):
-        for found, expected in zip(kept.past, at_once.past, strict=True):
-            close(found, expected)
+        for actual, expected in zip(kept.past, at_once.past, strict=True):
+            close(actual, expected)
 
 
 @DRAWN
@@ -363,8 +363,8 @@ def test_step_can_be_exported():
         _, state = decoder(tokens(2, 1), state)
         expected, _ = decoder(tokens(2, 1, seed=2), state)
         program = torch.export.export(decoder, (tokens(2, 1, seed=2), state))
-        found, _ = program.module()(tokens(2, 1, seed=2), state)
-    close(found, expected)
+        actual, _ = program.module()(tokens(2, 1, seed=2), state)
+    close(actual, expected)
 
 
 class FromTokens(nn.Module):
@@ -474,6 +474,12 @@ def test_add_norm_drops_sublayer_output_in_training(norm_first):
         close(add_norm(X, Y), X + added if norm_first else by_hand(X + added, 1, 0))
 
 
+def test_token_vectors_have_length_one_at_first():
+    for stack in (d2l.TransformerEncoder, d2l.TransformerDecoder):
+        lengths = stack(100, 64, 8, 2, 1).embedding.weight.norm(dim=1)
+        assert lengths.mean().item() == pytest.approx(1, abs=0.05)
+
+
 def test_ffn_equals_formula():
     ffn, X = shake(d2l.PositionWiseFFN(3, 5, 2)), torch.randn(4, 3)
     inner = (X @ ffn.dense1.weight.T + ffn.dense1.bias).clamp(min=0)
@@ -489,7 +495,7 @@ def test_decoder_without_source_equals_causal_encoder():
     encoder = d2l.TransformerEncoder(TARGET_VOCAB, WIDTH, 6, 2, 2)
     names = {"attention1": "attention", "addnorm3": "addnorm2"}
     weights = {
-        re.sub("attention1|addnorm3", lambda found: names[found[0]], name): value
+        re.sub("attention1|addnorm3", lambda actual: names[actual[0]], name): value
         for name, value in decoder.state_dict().items()
         if not name.startswith("dense.")
     }
@@ -582,15 +588,15 @@ def test_beam_search_equals_greedy_or_better_with_transformer(seed, norm_first, 
     for row, (small, other, large) in enumerate(zip(greedy, one, beam, strict=True)):
         assert large.score >= small.score - 1e-5
         close(other.attention_weights, small.attention_weights)
-        for found in (small, large):  # what the model says of it, all tokens read at once
-            target = torch.tensor([found.tokens + [2] * found.finished])
+        for actual in (small, large):  # what the model says of it, all tokens read at once
+            target = torch.tensor([actual.tokens + [2] * actual.finished])
             alone = source[row : row + 1, : LENS[row]]
             logits, _ = model.eval()(alone, d2l.shift_right(target))
             log_probs = logits.log_softmax(-1).gather(2, target.unsqueeze(-1))
-            assert found.score == pytest.approx(log_probs.sum().item(), abs=1e-4)
-            weights = model.decoder.attention_weights[0, :, :, : len(found.tokens)]
-            assert found.attention_weights.shape == (2, 2, len(found.tokens), LENS[row])
-            close(found.attention_weights, weights)
+            assert actual.score == pytest.approx(log_probs.sum().item(), abs=1e-4)
+            weights = model.decoder.attention_weights[0, :, :, : len(actual.tokens)]
+            assert actual.attention_weights.shape == (2, 2, len(actual.tokens), LENS[row])
+            close(actual.attention_weights, weights)
 
 
 SEARCHES = pytest.mark.parametrize("search", [d2l.greedy_decode, d2l.beam_search])

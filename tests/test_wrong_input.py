@@ -53,6 +53,21 @@ def test_float_sizes_raise():
             make()
 
 
+def test_sizes_below_one_raise():
+    for make, name in (
+        (lambda: d2l.LearnedPositionalEncoding(0, 0), "num_hiddens"),
+        (lambda: d2l.RotaryPositions(0), "head_dim"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} is 0; it needs to be 1 or more$"):
+            make()
+
+
+def test_integer_sublayer_output_raises():
+    X = torch.ones(2, 2)
+    with pytest.raises(TypeError, match=r"^Y has dtype torch\.int64"):
+        d2l.AddNorm(2, 0)(X, X.long())
+
+
 def decoders():
     gru, transformer = (9, 3, 4, 1), (9, 4, 8, 2, 2)
     encoder = d2l.Seq2SeqEncoder(*gru)

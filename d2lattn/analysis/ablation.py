@@ -1,13 +1,11 @@
-"""Heads switched off, and what each of them adds to the output (chapter 5b).
+"""Switch heads off, and measure what each of them adds to the output (chapter 5b).
 
 The input of `W_o` is the heads side by side, so a hook there sees each head's share, and can put
-something else in its place. What was compiled takes no notice of hooks that come later, so while
-there is one, it runs as if it had not been.
+something else in its place. A compiled attention ignores hooks that are added later.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -21,7 +19,7 @@ from d2lattn.training import evaluating
 
 @torch.no_grad()
 def value_lengths(attention: MultiHeadAttention, values: Tensor) -> Tensor:
-    """Measure how long each value is where each head puts it: the norm of W_o W_v v, head by head.
+    """Measure the norm of W_o W_v v for each value and head: how long a value is in the output.
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
@@ -94,7 +92,7 @@ def head_contributions(attention: MultiHeadAttention, values: Tensor) -> Tensor:
 def without_heads(
     attention: MultiHeadAttention, heads: Iterable[int], means: Tensor | None = None
 ) -> Iterator[None]:
-    """Switch heads off inside a `with` block: what they give is 0, or their mean.
+    """Switch heads off inside a `with` block: their output is 0, or their mean.
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
@@ -110,7 +108,7 @@ def without_heads(
 
     Raises:
         ValueError: there is no such head, or the shape of `means` does not fit.
-        RuntimeError: at the end, if nothing has called the attention, so that no head was off.
+        RuntimeError: at the end of the block, if nothing called the attention.
 
     Source: Michel et al. 2019, with zeros.
     """
@@ -137,8 +135,7 @@ def without_heads(
         yield
     if not called:
         raise RuntimeError(
-            "without_heads: nothing called the attention in here, or it was compiled: "
-            "PyTorch below 2.6 cannot undo that for a while"
+            "without_heads: nothing called the attention in this block, or it is compiled"
         )
 
 
@@ -148,20 +145,18 @@ def _observe_joined_heads(
 ) -> Iterator[None]:
     """Call `observe` with the input of `W_o`, (B, Q, D), which it may replace by returning one."""
     hook = attention.W_o.register_forward_pre_hook(lambda _, inputs: observe(inputs[0]))
-    # Whoever has compiled has imported this, which takes a second.
-    may_be_compiled = "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance")
     try:
-        with torch.compiler.set_stance("force_eager") if may_be_compiled else nullcontext():
-            yield
+        yield
     finally:
         hook.remove()
 
 
 @torch.no_grad()
 def head_means(attention: MultiHeadAttention, run: Callable[[], object]) -> Tensor:
-    """Give the mean of what each head gives, over every query that `run` sends through.
+    """Return the mean output of each head over all queries of `run`.
 
-    Zeros take away even what a head always says; its mean takes away only what it says *here*.
+    Replacing a head by zeros also removes the constant part of its output; replacing it by its mean
+    removes only what depends on the input.
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]

@@ -1,4 +1,4 @@
-"""Hide the source from attention, a state at a time, and see which words change (chapter 4b)."""
+"""Hide the encoder's states from attention, one at a time (chapter 4b)."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from d2lattn.transformer import TransformerState
 
 @torch.no_grad()
 def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Tensor:
-    """Predict each word of sentences with nothing hidden, with each state hidden, with all.
+    """Predict each word with nothing hidden, with each state hidden, and with all of them hidden.
 
-    A hidden state has a score of minus infinity at that step, in every layer and head that asks the
-    source, so the others share out its weight; with all hidden the context is zero. The steps
-    before are as they were with nothing hidden.
+    A hidden state has a score of minus infinity at that step, in every layer and head of attention
+    to the source, so that the other states share its weight; with all hidden the context is zero.
+    Earlier steps are computed with nothing hidden.
 
     >>> from d2lattn.seq2seq import Seq2SeqAttentionDecoder, Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
@@ -28,7 +28,7 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
     Args:
         model: its decoder is a `Seq2SeqAttentionDecoder` or a `TransformerDecoder`.
         source: tokens of sentences of one length, without padding, shape (B, S).
-        target: the tokens that the decoder is made to write, of one length too, shape (B, T).
+        target: the tokens that the decoder reads and predicts, all of one length, shape (B, T).
 
     Returns:
         Probabilities of the word written at each step, shape (B, T, S + 2, V): row 0 with nothing
@@ -38,7 +38,7 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
         TypeError: tokens are no tensor of integers, or the decoder carries another state.
         ValueError: a shape does not fit.
 
-    Source: Serrano and Smith 2019 erase attention weights so.
+    Source: Serrano and Smith 2019, who erase attention weights in this way.
     """
     check_integers("source", source)
     check_integers("target", target)
@@ -66,7 +66,7 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
 
 
 def _with_mask(state: Any, mask: Tensor) -> Any:
-    """The state of a decoder that may see the source where the mask (B, S) is true."""
+    """Return the state in which the source is visible where the mask (B, S) is true."""
     if isinstance(state, AttentionState):
         return state._replace(mask=mask.unsqueeze(1))  # (B, 1, S)
     if isinstance(state, TransformerState):
@@ -79,7 +79,7 @@ def _with_mask(state: Any, mask: Tensor) -> Any:
 
 
 def with_history(state: Any, rows: Tensor) -> Any:
-    """The state in which each copy has written what these `rows` have; it asks its own source."""
+    """Return the state with the history of these `rows`; each copy keeps its own source."""
     if isinstance(state, AttentionState):
         return state._replace(hidden=state.hidden[:, rows])
     blocks = tuple(block._replace(past=take(block.past, rows)) for block in state.blocks)

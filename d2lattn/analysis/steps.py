@@ -1,4 +1,4 @@
-"""What a decoder computes while it reads a true translation: where it looks, step by step."""
+"""What a decoder computes step by step while it reads a given translation."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from d2lattn.training import TranslationBatch, evaluating, shift_right
 def teacher_forced_attention(
     model: EncoderDecoder, batch: TranslationBatch, *, after_reading: bool = False
 ) -> list[Tensor]:
-    """Where the decoder looks while it reads the true target: a matrix for each pair of a batch.
+    """Return the attention weights under teacher forcing: a matrix for each pair of a batch.
 
     The row of a target token is where the decoder looked to predict it. The rows and columns of
     <eos> are left out, so that words face words; a row may therefore sum to less than 1.
@@ -44,7 +44,7 @@ def teacher_forced_attention(
 class AttentionSteps(NamedTuple):
     """Everything between the encoder's states and the next word's probabilities, step by step.
 
-    Step t' asks with `states[t']` and leaves `states[t' + 1]`, from which its word is chosen.
+    The query of step t' is `states[t']`; its word is predicted from `states[t' + 1]`.
     """
 
     values: Tensor  # the encoder's states h_t, which are the keys too, (S, D)
@@ -58,7 +58,7 @@ class AttentionSteps(NamedTuple):
 
 @torch.no_grad()
 def attention_steps(model: EncoderDecoder, source: Tensor, target: Tensor) -> AttentionSteps:
-    """What Bahdanau's decoder computes at every step of one sentence, read by teacher forcing.
+    """Return what Bahdanau's decoder computes at each step of a sentence under teacher forcing.
 
     >>> from d2lattn.seq2seq import Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))

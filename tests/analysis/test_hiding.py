@@ -36,15 +36,15 @@ def chances(model, state, word):
 
 
 def test_first_row_is_the_unchanged_model(either):
-    found = d2l.hide_each_state(either, SOURCE, TARGET)
-    assert found.shape == (1, 3, 6, 7)
-    assert not found.requires_grad
+    actual = d2l.hide_each_state(either, SOURCE, TARGET)
+    assert actual.shape == (1, 3, 6, 7)
+    assert not actual.requires_grad
     logits, _ = either.eval()(SOURCE, d2l.shift_right(TARGET))
-    torch.testing.assert_close(found[:, :, 0], logits.softmax(dim=-1))
+    torch.testing.assert_close(actual[:, :, 0], logits.softmax(dim=-1))
 
 
 def test_hidden_state_is_cut_out_at_this_step_alone(model):
-    (found,) = d2l.hide_each_state(model, SOURCE, TARGET)
+    (actual,) = d2l.hide_each_state(model, SOURCE, TARGET)
     model.eval()
     values, last = model.encoder(SOURCE)
     for place in range(4):
@@ -56,12 +56,12 @@ def test_hidden_state_is_cut_out_at_this_step_alone(model):
                 values=state.values[:, kept], projected_keys=state.projected_keys[:, kept]
             )
             expected, _ = chances(model, shorter, word)
-            torch.testing.assert_close(found[step, 1 + place], expected)
+            torch.testing.assert_close(actual[step, 1 + place], expected)
             _, state = chances(model, state, word)
 
 
 def test_transformer_hides_state_in_every_layer(transformer):
-    (found,) = d2l.hide_each_state(transformer, SOURCE, TARGET)
+    (actual,) = d2l.hide_each_state(transformer, SOURCE, TARGET)
     transformer.eval()
     values = transformer.encoder(SOURCE)
     for place in range(4):
@@ -73,7 +73,7 @@ def test_transformer_hides_state_in_every_layer(transformer):
                 for block in state.blocks
             ]
             expected, _ = chances(transformer, state._replace(blocks=tuple(blocks)), word)
-            torch.testing.assert_close(found[step, 1 + place], expected)
+            torch.testing.assert_close(actual[step, 1 + place], expected)
             _, state = chances(transformer, state, word)
 
 
