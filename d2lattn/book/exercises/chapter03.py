@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from d2lattn.book.exercises.checking import (
     Differs,
+    LargestTensor,
     agrees,
     call,
     check,
@@ -19,29 +18,6 @@ from d2lattn.book.exercises.checking import (
     same,
     tensor_like,
 )
-
-
-class LargestTensor(TorchFunctionMode):
-    """Notes the size of the largest tensor that any torch function returns in its context.
-
-    >>> with LargestTensor() as seen:
-    ...     total = torch.ones(3, 4).sum()
-    >>> seen.numel
-    12
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.numel = 0
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        """Call the function, and note the size of what it returns."""
-        result = function(*args, **(kwargs or {}))
-        if isinstance(result, Tensor):
-            self.numel = max(self.numel, result.numel())
-        return result
 
 
 def _softmax_where(scores: Tensor, valid: Tensor) -> Tensor:

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from d2lattn.book.exercises.checking import (
     Differs,
+    LargestTensor,
     agrees,
     call,
     check,
@@ -157,26 +156,11 @@ def check_chunks(attention: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> 
         results = [(_chunks(Q, K, V, size, **how), hint) for how, hint in mistakes]
         recognise(found, results, wanted)
         same(found, wanted, "Both sums, of the chunk and from before it.", f"{case}, it")
-    watching: Any = _Largest
-    with watching() as seen:
+    with LargestTensor() as seen:
         call(attention, *_drawn(200, 3, 2), 10)
-    if seen.most >= 200 * 200:
+    if seen.numel >= 200 * 200:
         raise Differs("the answers are right, but all products are made at once; see `size`.")
     return "the same answers, and no square is larger than a chunk."
-
-
-class _Largest(TorchDispatchMode):
-    """Note the numbers in the largest result of any operation."""
-
-    most = 0
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if isinstance(result, Tensor):
-            self.most = max(self.most, result.numel())
-        return result
 
 
 @check(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 # How far a right answer may be off, as a share of what is wanted and beside 0.
 RTOL, ATOL = 1e-4, 1e-5
@@ -272,6 +273,29 @@ def judge_statements(answer: Any, claims: Sequence[tuple[bool, str]]) -> None:
     for place, ((right, reason), part) in enumerate(zip(claims, parts, strict=True), start=1):
         if truth(part, f"your answer to statement {place}") is not right:
             raise Differs(f"statement {place}: {reason}")
+
+
+class LargestTensor(TorchFunctionMode):
+    """Notes the size of the largest tensor that any torch function returns in its context.
+
+    >>> with LargestTensor() as seen:
+    ...     total = torch.ones(3, 4).sum()
+    >>> seen.numel
+    12
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numel = 0
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Call the function, and note the size of what it returns."""
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):
+            self.numel = max(self.numel, result.numel())
+        return result
 
 
 def apart(found: float, wanted: float) -> str:
