@@ -321,6 +321,6 @@ def test_recognise_raises_the_hint_of_the_first_mistake():
     for found in (torch.ones(2), torch.ones(2).double(), torch.ones(2).requires_grad_(), [1, 1]):
         with pytest.raises(Differs, match=r"^ones$"):
             recognise(found, mistakes)
-        recognise(found, mistakes, wanted=torch.ones(2))
+        recognise(found, mistakes, expected=torch.ones(2))
     for found in (torch.zeros(2), torch.ones(4), "ones", None):
         recognise(found, mistakes)
