@@ -311,7 +311,11 @@ def _convert_look(entry: tuple[str, Sequence[str], Any]) -> list[Any]:
     return [label, to_words("names of a look", names), [round(x, 4) for x in weights]]
 
 
-CONVERTERS: dict[str, Callable[[Any], Any]] = {"link": _convert_link, "length": _convert_length, "look": _convert_look}
+CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "link": _convert_link,
+    "length": _convert_length,
+    "look": _convert_look,
+}
 
 
 def _run(
