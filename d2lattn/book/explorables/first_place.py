@@ -67,7 +67,10 @@ class FirstPlace(Explorable):
             raise UnusableValue(f"bleu is of {', '.join(bleu)}, written of {', '.join(written)}")
         wanted = list(wanted)
         marks = [
-            ["".join(str(int(bad)) for bad in wrong_words(one.split(), wanted)) for one in row]
+            [
+                "".join(str(int(is_wrong)) for is_wrong in wrong_words(sentence.split(), wanted))
+                for sentence in row
+            ]
             for row in written.values()
         ]
         super().__init__(

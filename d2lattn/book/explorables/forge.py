@@ -107,19 +107,19 @@ class Forge(Explorable):
 
 
 def _gather(
-    given: Sequence[Any], translators: Mapping[str, Mapping[str, Any]], shown: list[int]
+    records: Sequence[Any], translators: Mapping[str, Mapping[str, Any]], shown: list[int]
 ) -> Record:
     """The evidence of all sentences, and the sentences that are shown."""
     if not isinstance(translators, Mapping) or len(translators) != 2:
         raise UnusableValue("translators needs to be a mapping of two names")
     check_count("shown", shown, MOST_SHOWN)
     for k in shown:
-        check_indices({"shown": k}, shown=len(given))
+        check_indices({"shown": k}, shown=len(records))
     names = ("translations", "weights", "changes")
     models = [get_fields(name, model, (*names, "bleu")) for name, model in translators.items()]
     for model in models:
-        check_same_length(sentences=given, **{name: model[name] for name in names})
-    sentences = [_convert_sentence(k, sentence, models) for k, sentence in enumerate(given)]
+        check_same_length(sentences=records, **{name: model[name] for name in names})
+    sentences = [_convert_sentence(k, record, models) for k, record in enumerate(records)]
     return {
         "size": len(sentences),
         "translators": [
@@ -144,10 +144,10 @@ def _shorten(sentence: Record, translations: list[str]) -> Record:
     }
 
 
-def _convert_sentence(k: int, given: Any, models: Sequence[Mapping[str, Any]]) -> Record:
+def _convert_sentence(k: int, record: Any, models: Sequence[Mapping[str, Any]]) -> Record:
     """One sentence as plain lists, with what each translator did."""
     name = f"sentences[{k}]"
-    fields = get_fields(name, given, ("source", "target", "sure", "possible"))
+    fields = get_fields(name, record, ("source", "target", "sure", "possible"))
     source = to_words(f"{name}.source", list(fields["source"]))
     target = to_words(f"{name}.target", list(fields["target"]))
     gold = convert_gold(name, fields, (len(source), len(target)))

@@ -133,9 +133,9 @@ def verdicts(picture: Picture) -> dict[str, bool]:
     }
 
 
-def convert_picture(name: str, given: Any) -> Picture:
+def convert_picture(name: str, picture: Any) -> Picture:
     """Convert one picture to plain lists."""
-    fields = get_fields(name, given, TINY)
+    fields = get_fields(name, picture, TINY)
     source, target, other = (
         to_words(f"{name}.{side}", list(fields[side]), LONGEST)
         for side in ("source", "target", "other")

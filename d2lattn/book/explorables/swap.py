@@ -74,8 +74,8 @@ class Swap(Explorable):
         check_same_length(sentences=sentences, **dict(readers))
         names, vocabulary = to_words("readers", list(readers)), to_words("vocabulary", vocabulary)
         cases = [
-            _convert_case(f"sentences[{k}]", one, [saw[k] for saw in readers.values()], vocabulary)
-            for k, one in enumerate(sentences)
+            _convert_case(f"sentences[{k}]", sentence, [r[k] for r in readers.values()], vocabulary)
+            for k, sentence in enumerate(sentences)
         ]
         super().__init__(data={"readers": names, "cases": cases}, **state)
 
@@ -87,11 +87,11 @@ class Swap(Explorable):
 
     def effects(self, case: int, reader: int, column: int) -> list[tuple[Any, ...]]:
         """What a column does to each row shown: a word, its chances, and those of the likeliest."""
-        one = self.data["cases"][case]
-        saw = one["readers"][reader]
-        swapped = {row: rest for row, *rest in saw["swaps"][column]} if column >= 0 else {}
+        shown = self.data["cases"][case]
+        run = shown["readers"][reader]
+        swapped = {row: rest for row, *rest in run["swaps"][column]} if column >= 0 else {}
         effects = []
-        for row, (word, own) in enumerate(zip(one["target"], saw["own"], strict=True)):
+        for row, (word, own) in enumerate(zip(shown["target"], run["own"], strict=True)):
             now, *likeliest = swapped.get(row, [own])
             effects.append((word, own, now, *(likeliest or (word, own, now))))
         return effects
@@ -99,35 +99,35 @@ class Swap(Explorable):
     def words(self) -> str:
         """HTML for where no script runs."""
         lines = []
-        one = self.data["cases"][self.case]
+        case = self.data["cases"][self.case]
         for reader, name in enumerate(self.data["readers"]):
-            for column, word in enumerate(one["source"]):
+            for column, word in enumerate(case["source"]):
                 effects = self.effects(self.case, reader, column)
                 if turned := [f"{row[0]} → {row[3]}" for row in effects if row[0] != row[3]]:
                     lines.append((name, word, ", ".join(turned)))
         return paragraph(
             "Interactive figure: swap. In a translator's heatmap the state of one column comes "
-            f"from another sentence, with “{one['word']}” for “{one['source'][one['place']]}”. "
+            f"from another sentence, with “{case['word']}” for “{case['source'][case['place']]}”. "
             "Which words turn:"
         ) + table(["the encoder reads", "state exchanged", "words that turn"], lines)
 
 
-def _span(name: str, given: Any, count: int, most: int) -> range:
+def _span(name: str, ends: Any, count: int, most: int) -> range:
     """Places from the first to the last that are shown."""
-    first, last = (0, count - 1) if given is None else to_plain(given)
+    first, last = (0, count - 1) if ends is None else to_plain(ends)
     if not 0 <= first <= last < min(count, first + most):
         raise UnusableValue(f"{name} is {first} to {last}; at most {most} of {count} are shown")
     return range(first, last + 1)
 
 
 def _convert_case(
-    name: str, given: Mapping[str, Any], runs: Sequence[Any], vocabulary: list[str]
+    name: str, sentence: Mapping[str, Any], runs: Sequence[Any], vocabulary: list[str]
 ) -> Record:
     """One sentence as plain lists: what is shown of it, and what each translator did."""
-    fields = get_fields(name, given, ("source", "target", "place", "word"))
+    fields = get_fields(name, sentence, ("source", "target", "place", "word"))
     source, target = (to_words(f"{name}.{side}", fields[side]) for side in ("source", "target"))
-    columns = _span(f"{name}.columns", given.get("columns"), len(source), MOST_COLUMNS)
-    shown = _span(f"{name}.rows", given.get("rows"), len(target), MOST_ROWS)
+    columns = _span(f"{name}.columns", sentence.get("columns"), len(source), MOST_COLUMNS)
+    shown = _span(f"{name}.rows", sentence.get("rows"), len(target), MOST_ROWS)
     if fields["place"] not in columns:
         raise UnusableValue(f"{name}.place needs to be shown")
     if unknown := {target[row] for row in shown} - set(vocabulary):

@@ -329,20 +329,20 @@ def _run(
     hooks = []
 
     def watch(module: Any, before: str, after: str) -> None:
-        def keep(_module: Any, given: tuple[Any, ...], result: Any) -> None:
-            outputs.update({before: given[-1], after: result})
+        def keep(_module: Any, inputs: tuple[Any, ...], result: Any) -> None:
+            outputs.update({before: inputs[-1], after: result})
 
         hooks.append(module.register_forward_hook(keep))
 
     left, right = encoder.blks[layer], decoder.blks[layer]
     hooks.append(
         encoder.pos_encoding.register_forward_hook(
-            lambda _module, given, result: outputs.update(embed=given[0], position=result)
+            lambda _module, inputs, result: outputs.update(embed=inputs[0], position=result)
         )
     )
     hooks.append(
         decoder.pos_encoding.register_forward_hook(
-            lambda _module, _given, result: outputs.update(enter=result)
+            lambda _module, _inputs, result: outputs.update(enter=result)
         )
     )
     # An add & norm is given what went in and what the sublayer made of it.

@@ -72,10 +72,10 @@ class WritersMemory(Explorable):
         super().__init__(models={n: self._sizes(n, m) for n, m in (models or {}).items()}, **state)
 
     @classmethod
-    def _sizes(cls, name: str, given: Mapping[str, int]) -> dict[str, int]:
+    def _sizes(cls, name: str, model: Mapping[str, int]) -> dict[str, int]:
         """Sizes of a model, or ValueError that names the model."""
         traits = cls.class_traits()
-        fields = get_fields(name, given, SIZES)
+        fields = get_fields(name, model, SIZES)
         sizes = {size: traits[size].validate(None, value) for size, value in fields.items()}
         _check_sharing(sizes, name)
         return sizes
