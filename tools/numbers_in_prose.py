@@ -176,9 +176,9 @@ def shown_by(output: NotebookNode) -> Iterator[str]:
     yield data.get("text/markdown", "")
     html = data.get("text/html", "")
     plain = data.get("text/plain", "")
-    if "data-d2lx" in html:  # words and tables, then a script in a comment with the state
+    if "data-d2lx" in html:  # words and tables, then the state
         yield re.sub(r"<!--.*?-->|<script.*?</script>|<[^>]*>", " ", html, flags=re.DOTALL)
-        yield from re.findall(r'd2lx\.start\("[^"]*",(.*)\);', html)
+        yield from re.findall(r'<script type="application/json">(.*?)</script>', html)
     elif html:
         yield re.sub(r"<style.*?</style>|<[^>]*>", " ", html, flags=re.DOTALL)
         yield plain

@@ -1,9 +1,9 @@
 """The Python face of every explorable: one figure with two hosts.
 
 In Jupyter with a kernel, anywidget shows the figure and its controls are traits that Python reads,
-sets and observes. Everywhere else (the published book, a file opened from disk, a notebook that
-nobody has run) the cell's own ``text/html`` output holds the same JavaScript, the state, and a
-model of a few lines. Where scripts do not run at all, a sentence and a table stand in their place.
+sets and observes. A cell's own ``text/html`` output holds words, a table and the state alone. In
+the book's pages, published or opened from disk, a script that each page loads once starts the
+figure from that state; in a notebook that nobody has run, the words stand in its place.
 """
 
 import hashlib
@@ -16,24 +16,14 @@ from typing import Any
 import anywidget
 from IPython.display import DisplayHandle, display
 
-BUNDLES = Path(__file__).parent / "bundles"
-
-# Looks for code that stands in a comment of its place and runs it. The code is no text of the page
-# where scripts are taken out or shown: there only the words are left, and these lines.
-LOADER = """\
-for (const p of document.querySelectorAll("[data-d2lx]")) for (const c of p.childNodes)
-if (c.nodeType == 8 && !c.begun) {
-const s = Object.assign(document.createElement("script"), { type: "module", text: c.data });
-c.begun = 1; p.append(s); s.remove();
-}
-"""
+BUILT = Path(__file__).parent / "built"
 
 
 class Explorable(anywidget.AnyWidget):
     """Base of all explorables; a subclass names its module, its traits and its words.
 
     Attributes of a subclass:
-        module: its JavaScript as built: the name of a bundle, or the Path of a file.
+        module: its JavaScript as built: the name of a script in ``built``, or a file's Path.
         traits with ``.tag(sync=True)``: its whole state.
 
     Methods of a subclass:
@@ -44,11 +34,12 @@ class Explorable(anywidget.AnyWidget):
     module: str | Path = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Read the bundle, once for each class."""
+        """Join kit and figure for anywidget, once for each class."""
         # Only where a module is named: anywidget makes a subclass for each figure that it opens.
         if "module" in cls.__dict__:
-            cls._script = script(cls.module)
-            cls._esm = f"{cls._script}\nexport default d2lx.live;\n"
+            figure = f'd2lx.figures["{Path(cls.module).stem}"]'
+            export = f"export default d2lx.live({figure});\n"
+            cls._esm = f"{read_script('kit')}\n{read_script(cls.module)}\n{export}"
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **state: Any) -> None:
@@ -88,18 +79,18 @@ class Explorable(anywidget.AnyWidget):
         return paragraph("An interactive figure; it needs JavaScript.")
 
     def to_html(self) -> str:
-        """The static host: everything that the figure needs, and nothing from elsewhere."""
+        """The words and the state, from which a script of the page starts the figure."""
         # As it would be sent to a live figure: traits may have a shorter form for that.
         sent = self.get_state(self.state_names())
         state = json.dumps(sent, allow_nan=False, separators=(",", ":"))
-        # No label can end the comment in which it stands.
+        # No label can end the element in which it stands.
         state = state.replace("<", "\\u003c").replace(">", "\\u003e")
         name = Path(self.module).stem
         kind = f"{name}-{hashlib.sha256(state.encode()).hexdigest()[:12]}"
         return (
             f'<div class="d2lx" data-d2lx="{kind}">\n{self.words()}\n'
-            f'<!--\n{self._script}\nd2lx.start("{kind}",{state});\n--></div>\n'
-            f'<script type="module">\n{LOADER}</script>'
+            '<p class="d2lx-run">Run this cell to play with the figure.</p>\n'
+            f'<script type="application/json">{state}</script></div>'
         )
 
     def __repr__(self) -> str:
@@ -135,13 +126,13 @@ class Explorable(anywidget.AnyWidget):
         self._waiting.clear()
 
 
-def script(module: str | Path) -> str:
-    """A bundle's script, without the line that says what it is built from.
+def read_script(module: str | Path) -> str:
+    """Read a built script, without the line that names its sources.
 
-    >>> script("cue_mixer").endswith("};")
+    >>> read_script("kit").startswith("var d2lx=")
     True
     """
-    path = module if isinstance(module, Path) else BUNDLES / f"{module}.js"
+    path = module if isinstance(module, Path) else BUILT / f"{module}.js"
     return path.read_text(encoding="utf-8").split("\n", 1)[1].strip()
 
 

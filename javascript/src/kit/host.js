@@ -1,4 +1,4 @@
-// An explorable has two hosts. `live` is what anywidget imports; `start` runs in a page without a
+// An explorable has two hosts. `live` is what anywidget imports; `startAll` runs in a page without a
 // kernel, on the state that stands in the page.
 import { h } from "./elements.js";
 import { shared } from "./share.js";
@@ -66,22 +66,41 @@ export const live = (explorable) => ({
 });
 
 /**
- * Draw beside the words that stand in the first element of this kind that nobody has started, and
- * take them away only if the drawing succeeded.
- * @param {Explorable} explorable
- * @param {string} kind
- * @param {Record<string, any>} state
+ * Put a style sheet into the page, once however many figures it has.
+ * @param {string} name
+ * @param {string} text
  */
-export function start(explorable, kind, state) {
-  const places = /** @type {(Element & { d2lxStarted?: boolean })[]} */ ([
-    ...document.querySelectorAll(`[data-d2lx="${kind}"]`),
-  ]);
-  // Not an attribute: that would be stored with a saved page, and nobody would start it again.
-  const place = places.find((one) => !one.d2lxStarted);
-  if (!place) return;
-  place.d2lxStarted = true;
-  // A page that is saved keeps the code, which stands in a comment, and can play.
-  const kept = [...place.childNodes].filter((node) => node.nodeType === Node.COMMENT_NODE);
+export function addStyle(name, text) {
+  const found = document.querySelector(`style[data-d2lx-style="${name}"]`);
+  const sheet = found ?? h("style", { "data-d2lx-style": name });
+  sheet.textContent = text;
+  if (!found) document.head.append(sheet);
+}
+
+/**
+ * Start a page's figures once all its scripts have run. JupyterLab's page has been read long
+ * before: there a figure waits for its kernel.
+ * @param {Record<string, Explorable>} figures
+ */
+export function startAll(figures) {
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const place of document.querySelectorAll("[data-d2lx]")) {
+      const figure = figures[String(place.getAttribute("data-d2lx")).replace(/-\w+$/, "")];
+      if (figure) start(figure, place);
+    }
+  });
+}
+
+/**
+ * Draw in place of the words, and take them away only if the drawing succeeded.
+ * @param {Explorable} explorable
+ * @param {Element} place
+ */
+function start(explorable, place) {
+  // A page that is saved keeps the state, and can play.
+  const kept = /** @type {Element} */ (place.querySelector('script[type="application/json"]'));
+  const state = JSON.parse(kept.textContent ?? "");
+  const kind = String(place.getAttribute("data-d2lx"));
   const page = { ...state };
   /** @type {Record<string, (() => void)[]>} */
   const heard = {};
@@ -102,9 +121,13 @@ export function start(explorable, kind, state) {
       heard[event] = (heard[event] ?? []).filter((one) => one !== listener);
     },
   };
-  const link = shared(place, kind, explorable, model);
-  play(explorable, model, (el) => {
-    place.replaceChildren(...kept, el);
-    if (link) el.append(link);
-  });
+  try {
+    const link = shared(place, kind, explorable, model);
+    play(explorable, model, (el) => {
+      place.replaceChildren(kept, el);
+      if (link) el.append(link);
+    });
+  } catch (error) {
+    console.error(error); // the words stay, and the page's other figures start
+  }
 }

@@ -14,7 +14,7 @@ import { freshId, h } from "./elements.js";
 const regions = new WeakMap();
 
 /**
- * The first line of every render: a frame with a title, a style and a voice.
+ * The first line of every render: a frame with a title and a voice.
  * @param {HTMLElement} el
  * @param {string} title
  */
@@ -25,7 +25,7 @@ export function begin(el, title) {
   el.setAttribute("role", "group");
   el.setAttribute("aria-labelledby", name.id);
   const region = h("div", { class: "d2lx-quiet", role: "status" });
-  el.append(h("style", {}, STYLE), name, region);
+  el.append(name, region);
   let moved = false;
   let timer = 0;
   /** @type {Record<string, string>} */

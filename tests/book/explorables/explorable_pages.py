@@ -1,6 +1,7 @@
 """Helpers to put explorables on a page and to read what it shows."""
 
 import json
+import re
 from collections.abc import Callable
 
 import torch
@@ -27,6 +28,7 @@ from d2lattn.book.explorables import (
     TurningClock,
     WritersMemory,
 )
+from d2lattn.book.explorables.base import read_script
 
 # Two sentences, with weights that are not all right.
 SENTENCES = [
@@ -310,6 +312,8 @@ def assert_words_are_text(page) -> None:
 def document(*bodies: str, theme: str = "light") -> str:
     """A page in the book's colours around the given outputs."""
     paper, ink, muted = THEMES[theme]
+    names = dict.fromkeys(re.findall(r'data-d2lx="(\w+)-', "".join(bodies)))
+    scripts = "".join(f"<script>{read_script(name)}</script>" for name in ["kit", *names])
     outputs = "".join(f'<div class="output text_html">{body}</div>' for body in bodies)
     return (
         f'<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">'
@@ -318,7 +322,7 @@ def document(*bodies: str, theme: str = "light") -> str:
         f" --pst-color-text-muted: {muted}; }}"
         f" body {{ background: {paper}; color: {ink}; margin: 8px; }}"
         "</style></head><body><main><h1>Page</h1>"
-        f"<h2>Part</h2>{outputs}</main></body></html>"
+        f"<h2>Part</h2>{outputs}</main>{scripts}</body></html>"
     )
 
 

@@ -1,15 +1,14 @@
-"""Committed bundles are those that the sources give, here and in the outputs of the chapters."""
+"""Committed scripts are those that the sources give, and no cell output repeats them."""
 
 import hashlib
 import json
 import re
-import shutil
 from pathlib import Path
 
+import nbformat
 import pytest
 
-from d2lattn.book.explorables.base import BUNDLES
-from tools.refresh_explorables import refresh, refreshed
+from d2lattn.book.explorables.base import BUILT
 from tools.run_notebooks import NOTEBOOKS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,36 +19,31 @@ def digest(names: list[str]) -> str:
     return hashlib.sha256(b"".join((SOURCES / name).read_bytes() for name in names)).hexdigest()
 
 
-def test_every_source_has_a_bundle_and_every_bundle_a_source():
-    assert {path.name for path in SOURCES.glob("*.js")} == {path.name for path in BUNDLES.iterdir()}
+def test_every_figure_is_built_and_nothing_else():
+    figures = {path.name for path in SOURCES.glob("*.js")}
+    assert {path.name for path in BUILT.iterdir()} == figures | {"kit.js"}
 
 
-# Without Node: the first line of a bundle names the sources that went into it, and their digest.
-@pytest.mark.parametrize("bundle", sorted(BUNDLES.iterdir()), ids=lambda path: path.stem)
-def test_bundle_is_of_the_sources_as_they_are(bundle):
-    _, recorded, *names = bundle.read_text(encoding="utf-8").split("\n")[0].split()
-    assert bundle.name in names
-    assert "kit/host.js" in names
+# Without Node: the first line of a script names the sources that went into it, and their digest.
+@pytest.mark.parametrize("script", sorted(BUILT.iterdir()), ids=lambda path: path.stem)
+def test_built_script_is_of_the_sources_as_they_are(script):
+    _, recorded, *names = script.read_text(encoding="utf-8").split("\n")[0].split()
+    assert ("kit/host.js" if script.stem == "kit" else script.name) in names
     assert recorded == digest(names)[:16], "stale; call: cd javascript && npm run build"
 
 
-def test_stored_outputs_hold_the_bundles_as_they_are(tmp_path):
-    for path in NOTEBOOKS:
-        copy = Path(shutil.copy(path, tmp_path))
-        refresh(copy)
-        assert copy.read_bytes() == path.read_bytes(), "call: python -m tools.refresh_explorables"
-    outputs = sum(path.read_text(encoding="utf-8").count("data-d2lx=") for path in NOTEBOOKS)
-    assert outputs >= 4
-
-
-def test_refreshing_replaces_the_code_alone(tmp_path):
-    from d2lattn.book.explorables import CueMixer
-
-    now = CueMixer(strength=3).to_html()
-    old = re.sub(r"<!--\n.*\n(?=d2lx)", "<!--\nold\n", now)
-    assert old != now
-    assert refreshed(old) == now
-    assert refreshed("<p>words</p>") == "<p>words</p>"
+def test_stored_outputs_hold_no_code():
+    outputs = [
+        html
+        for path in NOTEBOOKS
+        for cell in nbformat.read(path, as_version=4).cells
+        for output in cell.get("outputs", [])
+        if "data-d2lx=" in (html := output.get("data", {}).get("text/html", ""))
+    ]
+    assert len(outputs) >= 4
+    for html in outputs:
+        assert re.findall("<(script|style)[^>]*>", html) == ["script"]
+        assert '<script type="application/json">' in html
 
 
 def test_nothing_enters_a_page_as_html():
