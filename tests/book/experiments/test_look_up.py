@@ -117,22 +117,6 @@ def test_errors_are_those_of_all_examples():
         torch.testing.assert_close(found, look_up.error(said, wanted))
 
 
-def test_a_search_is_read_as_it_was_written(tmp_path):
-    page = tmp_path / "page.md"
-    tables = []
-    for rate, error in ((0.1, 0.9), (0.01, 0.3), (0.003, 0.2)):
-        tables.append(f"| task | 0.1 |\n|---|---|\n| wish, dot, 64 | **{error}** |")
-        told = f"| wish, dot, 64 | {rate} | {error} | " + " | ".join([str(error)] * 5) + " |"
-        tables.append(f"| task | rate | mean |\n|---|---|---|\n{told}")
-    page.write_text("\n\n".join(tables))
-    search = look_up.read_search(page)
-    assert [search["wish, dot, 64", moment].rate for moment in look_up.MOMENTS] == [
-        0.1,
-        0.01,
-        0.003,
-    ]
-    torch.testing.assert_close(search["wish, dot, 64", 200].test, torch.full((5,), 0.2))
-
 
 def test_the_book_has_all_that_was_searched():
     search = look_up.read_search(ROOT / "reference" / "benchmarks" / "looking-up.md")
