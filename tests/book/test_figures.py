@@ -52,21 +52,6 @@ def names(figure):
     return dict(found)
 
 
-def test_the_first_line_is_thick_and_filled_the_next_thin_and_hollow():
-    _, ax = two_lines()
-    main, compared = ax.lines
-    assert (main.get_linewidth(), compared.get_linewidth()) == (3.2, 1.3)
-    assert (main.get_markerfacecolor(), compared.get_markerfacecolor()) == ("ink", "paper")
-    assert main.get_color() == compared.get_color() == "ink"
-
-
-def test_letters_are_the_pages_own():
-    _, ax = two_lines()
-    assert ax.title.get_fontname() == "Book Sans"
-    found = matplotlib.font_manager.findfont("Book Sans", fallback_to_default=False)
-    assert found.endswith("sans.ttf")
-
-
 def as_boxes(box: Bbox) -> np.ndarray:
     return np.array([box.extents])
 
@@ -89,23 +74,6 @@ def test_names_stand_beside_their_curves_and_cross_nothing():
         )
         assert nearest is line
         assert all(figures._inside(figures._trace(one), as_boxes(own), 0) == 0 for one in ax.lines)
-
-
-def test_names_are_placed_anew_in_another_size():
-    figure, ax = two_lines()
-    wide = names(figure)
-    figure.set_size_inches(2.4, 3)
-    narrow = names(figure)
-    room = ax.get_window_extent()
-    assert narrow["main"].x1 <= room.x1 + 1 < wide["main"].x1
-    assert figures._inside(figures._trace(ax.lines[0]), as_boxes(narrow["main"]), 0) == 0
-
-
-def test_a_line_without_a_label_has_no_name():
-    figure, ax = plt.subplots()
-    ax.plot([0, 1], [0, 1])
-    d2l.name_curves(ax)
-    assert names(figure) == {}
 
 
 def test_a_name_is_never_written_over_another_text():
@@ -143,44 +111,6 @@ def test_the_same_figure_is_the_same_text():
     assert texts[0] == texts[1]
 
 
-def test_what_is_fitted_is_fitted_again_in_each_size():
-    d2l.show_heatmaps(
-        np.eye(6)[None, None], "keys", "queries", figsize=(5.2, 2), annotate=True,
-        column_labels=["happy"] * 6,
-    )  # fmt: skip
-    figure = plt.gcf()
-    before = figure.axes[0].texts[0].get_fontsize()
-    seen = []
-    figures.fits(figure, lambda: seen.append(tuple(figure.get_size_inches())))
-    figures.pictures(figure)
-    assert len(seen) == 4
-    assert seen[0] == seen[3] == (5.2, 2)
-    assert figure.axes[0].texts[0].get_fontsize() == before
-
-
-def test_curves_that_fill_the_picture_still_get_their_names():
-    x = np.linspace(0, 1, 200)
-    figure, ax = plt.subplots(figsize=(2, 2))
-    for phase, label in enumerate(("main", "compared", "third")):
-        ax.plot(x, np.sin(40 * x + phase), label=label)
-    d2l.name_curves(ax)
-    assert set(names(figure)) == {"main", "compared", "third"}
-
-
 def test_colours_have_the_names_of_what_they_stand_for():
     for name, colour in reserved().items():
         assert matplotlib.colors.to_hex(name) == colour
-
-
-def test_boxes_beside_a_steep_curve_do_not_cross_it():
-    own = np.stack([np.linspace(0, 10, 200), np.linspace(0, 1000, 200)], axis=1)
-    boxes = figures._beside(own, 5, 500, 60, 12, 4)
-    assert boxes.shape == (4, 4)
-    assert (figures._inside(own, boxes, 0) == 0).all()
-
-
-def test_points_are_counted_in_each_box_and_measured_from_each():
-    points = np.array([[1.0, 1], [2, 2], [9, 5]])
-    boxes = np.array([[0.0, 0, 3, 3], [5, 5, 6, 6]])
-    assert figures._inside(points, boxes, 0).tolist() == [2, 0]
-    assert figures._distances(points, boxes).tolist() == [0, 3]

@@ -37,16 +37,6 @@ def test_a_wider_bandwidth_smooths_and_one_changes_nothing():
     torch.testing.assert_close(running_pair.by_distance(2.0)[VACHE], heights / heights.sum())
 
 
-def test_width_saturates_and_scaling_takes_it_back():
-    wide, scaled = running_pair.by_coins(scaled=False), running_pair.by_coins(scaled=True)
-    assert (wide.amax(dim=1) > 0.98).all()
-    assert (scaled.amax(dim=1) < 0.9).all()
-    # vache scores 0, 8 and −8, which are 0, 1 and −1 over √64
-    heights = torch.tensor([1, math.e, 1 / math.e])
-    torch.testing.assert_close(scaled[VACHE], heights / heights.sum())
-    torch.testing.assert_close(wide, scaled.pow(8) / scaled.pow(8).sum(dim=1, keepdim=True))
-
-
 def test_without_order_words_of_a_kind_share_and_waves_find_the_near_one():
     lost, found = running_pair.by_order(positions=False), running_pair.by_order(positions=True)
     # vache scores 2 · 2 with cow and dog, 2 with happy and old, 0 with the rest
@@ -76,49 +66,3 @@ def test_every_row_shares_out_1():
         missing = 1 if "head" in label else missing
         assert (weights.sum(dim=1) > 1 - missing).all(), label
         assert (weights.sum(dim=1) < 1 + 1e-6).all(), label
-
-
-def test_heads_keep_the_two_places_of_la_apart():
-    la, vache, heureuse = torch.stack(
-        [weights for label, weights in running_pair.rows().items() if "5b head" in label], dim=1
-    )
-    the, happy, cow = range(3)
-    assert la[:, the].max() > 0.9
-    assert la[:, cow].max() > 0.8
-    assert (vache.argmax(dim=1) == cow).all()
-    assert (heureuse.argmax(dim=1) == happy).all()
-
-
-def test_a_transformer_asks_by_itself_for_what_chapter_1_wrote_by_hand():
-    by_hand, cross = running_pair.by_match(), running_pair.rows()["7 cross"]
-    assert torch.equal(cross[LA].argsort(), by_hand[LA].argsort())
-    assert torch.equal(cross.argmax(dim=1), by_hand.argmax(dim=1))
-
-
-@pytest.mark.slow
-def test_the_strip_grows_by_chapter():
-    import matplotlib.pyplot as plt
-
-    for upto, count in ((1, 1), (2, 2), (3, 4), (4, 5), ("4b", 6), ("5b", 10), (6, 12), (7, 14)):
-        running_pair.show(upto)
-        panels = plt.gcf().axes[:3]
-        assert [panel.get_title() for panel in panels] == list(running_pair.FRENCH)
-        assert [label.get_text() for label in panels[0].get_xticklabels()] == list(
-            running_pair.ENGLISH
-        )
-        for word, panel in enumerate(panels):
-            drawn = torch.tensor(panel.images[0].get_array().tolist())
-            rows = list(running_pair.rows().values())[:count]
-            torch.testing.assert_close(drawn, torch.stack([row[word] for row in rows]))
-        plt.close()
-    running_pair.show(4, only=("4 learned", "1 match"))
-    drawn = plt.gcf().axes[0]
-    assert [label.get_text() for label in drawn.get_yticklabels()] == ["1 match", "4 learned"]
-    found = running_pair.rows()
-    wanted = torch.stack([found[label][LA] for label in ("1 match", "4 learned")])
-    torch.testing.assert_close(torch.tensor(drawn.images[0].get_array().tolist()), wanted)
-    plt.close()
-    with pytest.raises(ValueError, match="only has '7 cross'; there are 1 match"):
-        running_pair.show(4, only=("7 cross",))
-    with pytest.raises(ValueError, match="upto is 99; there are rows for 1 match"):
-        running_pair.show(99)

@@ -69,14 +69,6 @@ def test_a_dtype_that_is_none_of_floats_is_named():
             load_translator("one-vector", dtype)
 
 
-@each
-def test_two_loadings_give_the_same_numbers(name):
-    source, target = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9]])
-    one, other = (load_translator(name).model(source, target)[0] for _ in range(2))
-    assert torch.equal(one, other)
-    assert one.dtype == torch.float64
-
-
 def test_loading_leaves_the_generator_as_it_was():
     torch.manual_seed(1)
     state = torch.get_rng_state()
@@ -97,16 +89,6 @@ def test_words_are_numbered_as_in_training(name, corpus):
         assert target_vocab.unk not in target_vocab.encode(pair.target)
 
 
-@pytest.mark.weekly
-def test_the_vocabularies_are_those_of_the_training_pairs():
-    train = load_corpus(num_train=script.NUM_PAIRS).train
-    for name in RECIPES:
-        _, source_vocab, target_vocab, _ = load_translator(name)
-        for vocab, side in ((source_vocab, "source"), (target_vocab, "target")):
-            fresh = translators.Vocabulary(getattr(pair, side) for pair in train)
-            assert vocab.tokens == fresh.tokens
-
-
 @pytest.mark.parametrize(
     ("name", "english", "french"),
     [
@@ -122,94 +104,7 @@ def test_what_the_walks_show_is_written_right(name, english, french):
     assert script.translate(load_translator(name), [pair]) == [french]
 
 
-def test_weights_of_another_model_are_not_taken(folder):
-    write_translator("bidirectional", _small("bidirectional"), torch.float16)
-    path = folder / "bidirectional.safetensors"
-    path.rename(folder / "one-directional.safetensors")
-    with pytest.raises(ValueError, match=r"one-directional\.safetensors is damaged") as error:
-        load_translator("one-directional")
-    assert "(ValueError: it holds bidirectional)" in one_line(error)
-
-
 # --- what can go wrong ---------------------------------------------------------------------------
-
-
-def one_line(error) -> str:
-    text = str(error.value)
-    assert "\n" not in text
-    return text
-
-
-def test_an_unknown_name_is_told_the_known_ones():
-    for attempt in (load_translator, lambda name: new_translator(name, 9, 9)):
-        with pytest.raises(ValueError, match="name") as error:
-            attempt("transfromer")
-        assert one_line(error) == (
-            "name is 'transfromer'; it needs to be one of one-vector, one-directional, "
-            "bidirectional, four-heads, transformer"
-        )
-
-
-def test_a_missing_file_is_said_in_one_line(folder):
-    with pytest.raises(FileNotFoundError) as error:
-        load_translator("transformer")
-    path = folder / "transformer.safetensors"
-    assert one_line(error) == f"{path} is missing; tools/train_translators.py writes it"
-
-
-def cut(path):
-    path.write_bytes(path.read_bytes()[:-100])
-
-
-def empty(path):
-    path.write_bytes(b"")
-
-
-def garbage(path):
-    path.write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n")
-
-
-def without_a_card(path):
-    save_file(load_file(path), path)
-
-
-def without_a_tensor(path):
-    with safe_open(path, framework="pt") as file:
-        about = file.metadata()
-    weights = load_file(path)
-    weights.pop("decoder.dense.bias")
-    save_file(weights, path, metadata=about)
-
-
-def another_card(path):
-    save_file(load_file(path), path, metadata={"translator": "{not json"})
-
-
-def without_a_sum(path):
-    save_file(load_file(path), path, metadata={"translator": "{}"})
-
-
-def flipped(path):
-    """A byte among the numbers: the file is as long as before, and its header is whole."""
-    content = bytearray(path.read_bytes())
-    content[-1000] ^= 16
-    path.write_bytes(content)
-
-
-@pytest.mark.parametrize(
-    "harm",
-    [cut, empty, garbage, without_a_card, without_a_tensor, another_card, without_a_sum, flipped],
-)
-def test_a_damaged_file_is_said_in_one_line(harm, folder):
-    write_translator("one-vector", _small("one-vector"), torch.float16)
-    load_translator("one-vector")
-    path = folder / "one-vector.safetensors"
-    harm(path)
-    with pytest.raises(ValueError, match="is damaged") as error:
-        load_translator("one-vector")
-    text = one_line(error)
-    assert text.startswith(f"{path} is damaged (")
-    assert text.endswith("; tools/train_translators.py writes it anew")
 
 
 def _small(name):
@@ -235,44 +130,6 @@ def test_what_is_written_is_what_is_read(folder):
 
 
 @each
-def test_a_card_says_what_was_done(name):
-    model, _, _, card = load_translator(name)
-    recipe = RECIPES[name]
-    assert card["name"] == name
-    assert card["chapters"] == recipe.chapters
-    assert card["model"] == recipe.what
-    assert card["parameters"] == sum(p.numel() for p in model.parameters())
-    training = card["training"]
-    assert card["trained on"]["pairs"] == script.NUM_PAIRS == 42_000
-    assert training["epochs"] == recipe.num_epochs
-    assert training["steps"] == recipe.num_epochs * 657
-    assert training["learning rate"] == recipe.learning_rate
-    assert training["falls to 0 over the last"] == recipe.decay_share
-    assert training["dropout"] == recipe.dropout
-    assert training["seed"] == script.SEED == 0
-    assert set(card["made with"]) == {"Python", "PyTorch", "d2lattn", "processor"}
-    wanted = ["BLEU test", "BLEU unseen", "BLEU long"]
-    wanted += ["error rate"] * (name != "one-vector")
-    assert list(card["scores"]) == list(card["scores as trained"]) == wanted
-
-
-@each
-def test_dropout_of_the_model_is_that_of_the_card(name):
-    model, _, _, card = load_translator(name)
-    shares = {part.p for part in model.modules() if isinstance(part, torch.nn.Dropout)}
-    assert max(shares) == card["training"]["dropout"]
-
-
-@each
-def test_rounding_for_the_file_moves_no_score_by_more_than_the_last_digit(name):
-    """Half the numbers' length is worth it only if nobody can tell."""
-    card = load_translator(name).card
-    for score, trained in card["scores as trained"].items():
-        step = 0.1 if "BLEU" in score else 0.001
-        assert abs(card["scores"][score] - trained) < 1.01 * step, score
-
-
-@each
 def test_the_range_is_of_several_seeds_and_of_another_rounding(name):
     card = load_translator(name).card
     trainings = card["trainings"]
@@ -289,25 +146,6 @@ def test_the_range_is_of_several_seeds_and_of_another_rounding(name):
 def few():
     """So few pairs that a training takes no time."""
     return load_corpus(num_train=200, num_valid=0, num_test=20, num_unseen=20, num_long=20)
-
-
-def test_a_training_is_the_recipe_s(few):
-    """From the same first numbers, with the same batches, at the rate that the card tells."""
-    name, recipe = "four-heads", RECIPES["four-heads"]
-    found = script.train(name, few, seed=3)
-    vocabs = found.source_vocab, found.target_vocab
-    torch.manual_seed(3)
-    model = new_translator(name, *map(len, vocabs))
-    d2l.train(
-        model,
-        lambda generator: batches(few.train, *vocabs, 64, generator=generator),
-        num_epochs=recipe.num_epochs,
-        learning_rate=recipe.learning_rate,
-        decay_share=recipe.decay_share,
-        seed=3,
-    )
-    for key, value in model.state_dict().items():
-        assert torch.equal(found.model.state_dict()[key], value), key
 
 
 def test_making_anew_gives_the_same_bytes_and_keeps_what_was_learned_of_the_range(few, folder):
@@ -343,23 +181,9 @@ def test_a_score_far_from_the_others_is_named():
     assert script.outside({"BLEU test": 97.1}, card)
 
 
-def test_a_training_is_noted_once():
-    card = script.noted({}, 0, {"BLEU test": 95.0})
-    card = script.noted(card, 1, {"BLEU test": 96.0})
-    card = script.noted(card, 0, {"BLEU test": 95.5})
-    found = [(one["seed"], one["scores"]["BLEU test"]) for one in card["trainings"]]
-    assert found == [(0, 95.5), (1, 96.0)]
-
-
 def test_the_page_is_what_the_cards_say():
     cards = [load_translator(name).card for name in RECIPES]
     assert script.PAGE.read_text("utf-8") == "\n".join(script.page(cards)) + "\n"
-
-
-def test_all_files_together_are_small():
-    files = sorted(translators.FOLDER.iterdir())
-    assert [path.stem for path in files] == sorted(RECIPES)
-    assert sum(path.stat().st_size for path in files) < 3.6e6
 
 
 # --- that it is so -------------------------------------------------------------------------------
@@ -384,17 +208,6 @@ def test_all_scores_are_those_of_the_card(name, corpus):
 def test_a_training_ends_where_the_card_says(name):
     corpus = load_corpus(num_train=script.NUM_PAIRS)
     assert script.check(name, corpus) == []
-
-
-def test_the_heads_can_be_searched_with_a_beam(corpus):
-    """Rows of the state go with their sentences."""
-    model, *vocabs, _ = load_translator("four-heads")
-    several, *alone = (
-        d2l.beam_search(model, batch.source, batch.source_valid_lens, beam_size=3, max_len=20)
-        for pairs in (corpus.test[:3], *([pair] for pair in corpus.test[:3]))
-        for batch in batches(pairs, *vocabs, 3, bucket=False)
-    )
-    assert [best.tokens for best in several] == [best.tokens for (best,) in alone]
 
 
 def test_chapter_5_s_decoder_is_the_one_on_its_page(corpus):
@@ -423,3 +236,45 @@ def test_chapter_5_s_decoder_is_the_one_on_its_page(corpus):
     ours_at, theirs_at = (m.decoder.heads.attention_weights for m in (ours, theirs))
     assert torch.equal(ours_at, theirs_at)
     assert torch.equal(ours.decoder.attention_weights, ours_at)
+
+
+def test_unknown_or_missing_translator_is_refused(folder):
+    with pytest.raises(ValueError, match="name is 'transfromer'; it needs to be one of one-vector"):
+        load_translator("transfromer")
+    with pytest.raises(FileNotFoundError, match=r"transformer\.safetensors is missing"):
+        load_translator("transformer")
+
+
+@pytest.mark.parametrize("harm", ["cut", "garbage", "flipped", "without a card", "another name"])
+def test_damaged_file_is_refused(harm, folder):
+    write_translator("one-vector", _small("one-vector"), torch.float16)
+    path = folder / "one-vector.safetensors"
+    content = bytearray(path.read_bytes())
+    if harm == "cut":
+        path.write_bytes(content[:-100])
+    elif harm == "garbage":
+        path.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    elif harm == "flipped":  # a byte among the numbers: the length and the header are right
+        content[-1000] ^= 16
+        path.write_bytes(content)
+    elif harm == "without a card":
+        save_file(load_file(path), path)
+    else:
+        write_translator("bidirectional", _small("bidirectional"), torch.float16)
+        (folder / "bidirectional.safetensors").rename(path)
+    with pytest.raises(ValueError, match="is damaged"):
+        load_translator("one-vector")
+
+
+@each
+def test_card_matches_recipe_and_model(name):
+    model, _, _, card = load_translator(name)
+    recipe, training = RECIPES[name], card["training"]
+    assert (card["name"], card["chapters"], card["model"]) == (name, recipe.chapters, recipe.what)
+    assert card["parameters"] == sum(p.numel() for p in model.parameters())
+    assert card["trained on"]["pairs"] == script.NUM_PAIRS
+    assert training["epochs"] == recipe.num_epochs
+    assert training["learning rate"] == recipe.learning_rate
+    assert training["dropout"] == recipe.dropout
+    for score, trained in card["scores as trained"].items():  # rounding moves the last digit only
+        assert abs(card["scores"][score] - trained) < (0.101 if "BLEU" in score else 0.00101)

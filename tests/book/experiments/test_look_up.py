@@ -47,22 +47,6 @@ def test_each_score_is_its_formula(projected):
         assert found[1, 2, 3, 1] == pytest.approx(wanted.item(), abs=1e-5), score.__name__
 
 
-def test_the_gaussian_scores_give_the_weights_of_distances(projected):
-    q, k, w_v, bias = projected
-    halves = -torch.cdist(q, k).square() / 2
-    for score, divisor in ((look_up.gaussian, 1), (look_up.scaled_gaussian, math.sqrt(6))):
-        found = score(q, k, w_v, bias).softmax(-1)
-        assert torch.allclose(found, (halves / divisor).softmax(-1), atol=1e-5)
-
-
-def test_the_additive_score_is_odd_and_the_bias_breaks_that(projected):
-    q, k, w_v, bias = projected
-    mirrored = look_up.additive(-q, -k, w_v, bias)
-    assert torch.allclose(mirrored, -look_up.additive(q, k, w_v, bias), atol=1e-5)
-    mirrored = look_up.additive_with_bias(-q, -k, w_v, bias)
-    assert not torch.allclose(mirrored, -look_up.additive_with_bias(q, k, w_v, bias), atol=0.1)
-
-
 def test_attend_agrees_with_the_package():
     generator = torch.Generator().manual_seed(1)
     queries, keys = (
@@ -107,17 +91,6 @@ def test_rates_are_chosen_and_reported_on_different_examples():
     assert torch.equal(again.test[-1], run.test[-1])
 
 
-def test_errors_are_those_of_all_examples():
-    run = look_up.learn(look_up.scaled_dot, 16, 0.01, (20,))
-    for purpose, found in (("validation", run.validation[-1]), ("test", run.test[-1])):
-        *seen, wanted = look_up.unseen(purpose)
-        with torch.no_grad():
-            said, _ = look_up.attend(look_up.scaled_dot, run.parameters, *seen)
-        assert said.shape == (5, 1000, 1)
-        torch.testing.assert_close(found, look_up.error(said, wanted))
-
-
-
 def test_the_book_has_all_that_was_searched():
     search = look_up.read_search(ROOT / "reference" / "benchmarks" / "looking-up.md")
     wanted = [(name, moment) for moment in look_up.MOMENTS for name in look_up.SEARCHED]
@@ -137,21 +110,3 @@ def test_a_wish_is_for_the_key_with_the_largest_product():
     # both signs turned, the same key has most; and it is not always the nearest one
     distances = torch.cdist(wishes, examples.keys)
     assert 0.2 < (distances.argmin(dim=-1) == products.argmax(dim=-1)).float().mean() < 0.9
-
-
-def test_a_task_is_trained_and_measured():
-    asked = []
-
-    def task(batch, generator):
-        asked.append(batch)
-        return look_up.draw_wishes(batch, generator)
-
-    run = look_up.learn(look_up.dot, 16, 0.01, (2,), task=task)
-    assert sorted(asked) == [64, 64, 1000, 1000]
-    assert not torch.equal(run.test, look_up.learn(look_up.dot, 16, 0.01, (0,)).test)
-
-
-def test_the_start_keeps_the_variance_of_entries():
-    parameters = look_up.start(5, 16, 256)
-    projected = look_up.unseen("test").keys @ parameters.W_k.detach().unsqueeze(1)
-    assert projected.var().item() == pytest.approx(1, abs=0.05)

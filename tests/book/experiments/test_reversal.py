@@ -51,32 +51,6 @@ def test_a_word_is_followed_by_its_letters_from_last_to_first():
     assert [reversal.TOKENS[token] for token in (0, 7, 8, 9)] == ["a", "h", ">", "."]
 
 
-@pytest.mark.parametrize("words", [["zoo"], ["bad", ""], ["Bad"], []])
-def test_a_word_of_other_letters_is_named(words, decoder):
-    with pytest.raises(ValueError, match=r"^words.* needs"):
-        reversal.encode(words)
-    if words:
-        with pytest.raises(ValueError, match=r"^words.* needs"):
-            reversal.reverse(decoder, words[-1])
-
-
-def test_words_are_drawn_from_all_letters_and_by_the_generator_alone():
-    draw = lambda seed: reversal.draw(200, 5, torch.Generator().manual_seed(seed))  # noqa: E731
-    words = draw(1)
-    assert words.shape == (200, 12)
-    assert torch.equal(words, reversal.complete(words[:, :5]))
-    assert words[:, :5].unique().tolist() == list(range(8))
-    assert torch.equal(words, draw(1))
-    assert not torch.equal(words, draw(2))
-
-
-def test_an_epoch_has_words_of_every_length():
-    epoch = list(reversal.batches(torch.Generator().manual_seed(0)))
-    assert len(epoch) == 150
-    assert {len(batch) for batch in epoch} == {64}
-    assert {batch.shape[1] // 2 - 1 for batch in epoch} == set(reversal.LENGTHS)
-
-
 def test_the_loss_is_that_of_what_comes_after_the_arrow(decoder):
     batch = reversal.encode(["cafe", "bead"])
     loss, count = reversal.reversal_loss(decoder, batch)
@@ -98,14 +72,6 @@ def test_writing_takes_the_likeliest_token_step_by_step(decoder):
         seen = torch.cat((seen, logits[:, -1:].argmax(-1)), dim=1)
     assert torch.equal(written, seen[:, 5:])
     assert decoder.training, "the mode is put back"
-
-
-def test_whole_words_count():
-    assert reversal.accuracy(Mirror(), 4) == 1
-    # One letter in eight begins a word that is written wrongly.
-    assert 0.8 < reversal.accuracy(Mirror(slip=3), 4) < 0.95
-    assert reversal.reverse(Mirror(), "cafe") == "efac"
-    assert reversal.reverse(Mirror(slip=2), "cafe") == ""
 
 
 def test_the_weight_on_the_letter_that_is_written_next():

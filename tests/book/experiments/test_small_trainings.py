@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from d2lattn.book.experiments import agreement, backwards, cities, first_symbol, mixes, stacks
+from d2lattn.book.experiments import agreement, backwards, cities, mixes, stacks
 
 
 def generator() -> torch.Generator:
@@ -43,14 +43,6 @@ def test_each_look_learns_with_all_that_it_has(name):
     assert all(not torch.equal(old, new) for old, new in moved)
 
 
-def test_a_rate_grows_and_falls():
-    rates = [stacks.rate(step, warm_up=30) for step in range(stacks.NUM_STEPS)]
-    assert max(rates) == rates[29] == rates[30] == stacks.HIGHEST
-    assert rates[:30] == sorted(rates[:30])
-    assert rates[30:] == sorted(rates[30:], reverse=True)
-    assert stacks.rate(0, warm_up=0) == stacks.HIGHEST
-
-
 def test_each_norm_is_what_it_is_called():
     X, Y = torch.randn(2, 3, 5, 4, generator=generator())
     assert torch.equal(stacks.NoNorm(4, 0)(X, Y), X + Y)
@@ -60,12 +52,6 @@ def test_each_norm_is_what_it_is_called():
     assert not torch.allclose(by_position, stacks.NoResidual(4, 0)(X, X))
     by_batch = stacks.BatchNorm(4, 0)(X, Y)
     torch.testing.assert_close(by_batch.mean((0, 1)), torch.zeros(4), atol=1e-5, rtol=0)
-
-
-def test_a_symbol_stays_where_it_was_put():
-    model, right = first_symbol.learn("GRU", seed=0, num_steps=1)
-    assert 10 < right < 40  # of four, without practice
-    assert model(first_symbol.sequences(3, generator())).shape == (3, 4)
 
 
 def test_a_word_hears_nothing_from_beyond_its_reach():
@@ -97,11 +83,3 @@ def test_without_the_mask_a_later_letter_is_seen():
         model = backwards.build(0, forgetful)
         moved = (model(source, target) - model(source, changed)).abs().amax(dim=2)[0] > 1e-5
         assert moved.tolist() == [forgetful] * 3 + [True]
-
-
-def test_judged_tells_of_the_same_weights_with_the_mask():
-    loss, same, right = backwards.judged(0, forgetful=False, num_steps=1)
-    assert loss == same
-    assert 0 <= right < 10
-    loss, masked, _ = backwards.judged(0, forgetful=True, num_steps=1)
-    assert loss != masked

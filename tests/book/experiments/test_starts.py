@@ -5,7 +5,6 @@ import torch
 
 import d2lattn as d2l
 from d2lattn.book.experiments.starts import (
-    FARTHEST,
     REACH,
     RandomPlaces,
     RandomStarts,
@@ -28,11 +27,6 @@ def test_in_training_each_word_gets_the_waves_of_its_drawn_place(kind):
     torch.manual_seed(0)
     assert torch.equal(encoding(torch.zeros(4, 7, 6)), encoding.P[0, places])
     assert len({tuple(row) for row in places.tolist()}) > 1
-
-
-def test_starts_go_all_the_way_and_no_further():
-    starts = RandomStarts(2, 0.0).draw(2000, 3)[:, 0]
-    assert (starts.min().item(), starts.max().item()) == (0, FARTHEST)
 
 
 def test_places_keep_their_order_and_are_sometimes_all_there_is():
@@ -63,17 +57,3 @@ def test_turned_by_drawn_places_the_product_is_that_of_their_distance():
             plain.turn(q[b, :, i : i + 1], start_q) @ plain.turn(k[b, :, j : j + 1], start_k).mT
         )
         torch.testing.assert_close(found[b, :, i, j], turned[:, 0, 0], atol=1e-5, rtol=0)
-
-
-def test_each_pass_draws_turns_anew_and_use_draws_none():
-    torch.manual_seed(0)
-    turns, plain = RandomTurns(6).train(), d2l.RotaryPositions(6)
-    X = torch.randn(4, 2, 7, 6)
-    drawn = []
-    for _ in range(2):
-        turns(torch.zeros(4, 7, 12))
-        drawn.append(turns.places)
-    assert not torch.equal(*drawn)
-    turns.eval()
-    turns(torch.zeros(4, 7, 12))
-    assert torch.equal(turns.turn(X, start=3), plain.turn(X, start=3))
