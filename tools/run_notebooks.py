@@ -24,8 +24,9 @@ NOTEBOOKS = [*sorted(CHAPTERS.glob("[0-9]*/*.ipynb")), CHAPTERS / "which-would-y
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-# What the page leaves out, the notebook folds.
+# What the page folds or leaves out, JupyterLab folds; of a solution the output as well.
 FOLDED = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
+OUTPUT_FOLDED = "hide-cell"
 
 
 def name_cells(notebook: NotebookNode) -> None:
@@ -58,8 +59,11 @@ def tidy(notebook: NotebookNode) -> None:
     }
     for cell in notebook.cells:
         kept = {name: cell.metadata[name] for name in ("mystnb", "tags") if name in cell.metadata}
-        if cell.cell_type == "code" and FOLDED & set(kept.get("tags", [])):
+        tags = set(kept.get("tags", []))
+        if cell.cell_type == "code" and FOLDED & tags:
             kept["jupyter"] = {"source_hidden": True}
+            if OUTPUT_FOLDED in tags:
+                kept["jupyter"]["outputs_hidden"] = True
         cell.metadata = nbformat.from_dict(kept)
         if cell.cell_type != "code":
             continue

@@ -110,11 +110,10 @@ def test_every_link_leads_somewhere_in_jupyterlab_too(path):
 def test_a_walk_can_be_finished(path):
     notebook = read(path)
     spent = honest_time.cost(notebook)
-    assert spent.words <= 2000
-    assert spent.code_lines <= 120
-    assert spent.longest_listing <= 15
+    assert spent.words <= 2200
+    assert spent.longest_listing <= 20
     assert spent.visible_assertions <= 5
-    assert spent.minutes <= 45
+    assert spent.minutes <= 70
     text = "\n".join(cell.source for cell in notebook.cells)
     for part in ("You will be able to", "You need", "To take away", "workshop", "Predict"):
         assert part in text, f"no {part!r}"

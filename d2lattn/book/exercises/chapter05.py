@@ -10,12 +10,12 @@ from d2lattn.book.exercises.checking import (
     Differs,
     call,
     check,
+    judge_statements,
     number,
     recognise,
     same,
     several,
     tensor_like,
-    truth,
 )
 
 LOSSES = (
@@ -25,11 +25,15 @@ LOSSES = (
 """The table of exercise 5b.4: bit h of a place is set where head h is on."""
 
 
-@check("5.1")
+def _join(heads: Tensor) -> Tensor:
+    return heads.transpose(1, 2).flatten(2)  # (B, H, N, d) -> (B, N, H d)
+
+
+@check("5.1", right=(_join,))
 def check_join(join: Callable[[Tensor], Tensor]) -> str:
     """The heads' outputs (B, H, N, d) side by side, (B, N, H d)."""
     heads = torch.arange(2 * 3 * 4 * 2, dtype=torch.float32).reshape(2, 3, 4, 2)
-    wanted = heads.transpose(1, 2).flatten(2)
+    wanted = _join(heads)
     found = call(join, heads)
     mistakes = [
         (
@@ -50,7 +54,7 @@ def check_join(join: Callable[[Tensor], Tensor]) -> str:
     same(found, wanted, "Row n holds head 1's numbers at position n, then head 2's.", "your row")
     other = torch.randn(1, 5, 2, 3, generator=torch.Generator().manual_seed(5))
     found = call(join, other, case="with 5 heads")
-    same(found, other.transpose(1, 2).flatten(2), "Take the sizes from x.", "with 5 heads, it")
+    same(found, _join(other), "Take the sizes from x.", "with 5 heads, it")
     return "heads go behind positions, then the last two axes become one."
 
 
@@ -60,10 +64,10 @@ def _masked_heads(
     """Heads (B, H, Q, d) that look at valid keys, (B, K), and their joined output."""
     scores = q @ k.mT / math.sqrt(width or q.shape[-1])  # (B, H, Q, K)
     weights = scores.masked_fill(~valid[:, None, None], -math.inf).softmax(dim=-1)
-    return weights, (weights @ v).transpose(1, 2).flatten(2)
+    return weights, _join(weights @ v)
 
 
-@check("5.2")
+@check("5.2", right=(_masked_heads,))
 def check_padded_heads(
     padded_heads: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
 ) -> str:
@@ -105,7 +109,15 @@ def check_padded_heads(
     return "one mask for all heads, a scale of their own width."
 
 
-@check("5.3")
+@check(
+    "5.3",
+    right=((1_048_576, 64, 80_000),),
+    wrong=[
+        ((5, 64, 80_000),),
+        ((1_048_576, 63, 80_000),),
+        ((1_048_576, 64, 800),),
+    ],
+)
 def check_estimate(answer: Sequence[int]) -> str:
     """Parameters, the width under the root, and weights for D = 512, eight heads, 100 by 100."""
     parts = several(answer, 3, "Give three numbers: (parameters, width, weights).")
@@ -113,28 +125,36 @@ def check_estimate(answer: Sequence[int]) -> str:
         number(part, f"the {name} number")
         for part, name in zip(parts, ("first", "second", "third"), strict=True)
     )
-    if parameters == 3 * 512**2:
-        raise Differs("That is W_q, W_k and W_v. What comes after the join?")
-    if parameters in (8 * 4 * 512**2, 8 * 3 * 512**2, (8 * 3 + 1) * 512**2):
-        raise Differs("Each head has a share of the width: its matrices have 512/8 rows.")
-    if parameters == 4 * 512 * 64:
-        raise Differs("That is one head's share. There are eight heads.")
+    share = "Each head has a share of the width: its matrices have 512/8 rows."
+    mistakes = [
+        (3 * 512**2, "That is W_q, W_k and W_v. What comes after the join?"),
+        *((matrices * 512**2, share) for matrices in (8 * 4, 8 * 3, 8 * 3 + 1)),
+        (4 * 512 * 64, "That is one head's share. There are eight heads."),
+    ]
+    recognise(parameters, mistakes, rtol=0)
     if parameters != 4 * 512**2:
         raise Differs(f"{parameters:,.0f} parameters? There are four matrices; how large is each?")
-    if width in (512, 8):
-        raise Differs("A dot product is divided by the root of the width that it sums over.")
-    if width == math.sqrt(64):
-        raise Differs("That is the root already; which width is under it?")
+    hint = "A dot product is divided by the root of the width that it sums over."
+    recognise(width, [(512, hint), (8, hint)], rtol=0)
     if width != 64:
         raise Differs(f"A width of {width:g}? Eight heads share 512 numbers.")
-    if weights == 100 * 100:
-        raise Differs("That many weights has one head.")
+    recognise(weights, [(100 * 100, "That many weights has one head.")], rtol=0)
     if weights != 8 * 100 * 100:
         raise Differs(f"{weights:,.0f} weights? Each head has a row for each query.")
     return "1,048,576 parameters, as with one head; 80,000 weights, eight times as many."
 
 
-@check("5.4")
+def _split(x: Tensor, num_heads: int) -> Tensor:
+    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)  # (B, N, D) -> (B, H, N, D / H)
+
+
+def _in_heads(q: Tensor, k: Tensor, v: Tensor, num_heads: int) -> Tensor:
+    every = torch.ones(k.shape[:2], dtype=torch.bool)
+    q, k, v = (_split(x, num_heads) for x in (q, k, v))
+    return _masked_heads(q, k, v, every)[1]
+
+
+@check("5.4", right=(_in_heads,))
 def check_repaired(
     repaired: Callable[[Tensor, Tensor, Tensor, int], Tensor],
 ) -> str:
@@ -144,24 +164,20 @@ def check_repaired(
         q = torch.randn(batch, asked, width, generator=generator)
         k, v = torch.randn(2, batch, known, width, generator=generator)
 
-        def split(x: Tensor, num: int = heads) -> Tensor:
-            return x.unflatten(-1, (num, -1)).transpose(1, 2)
-
-        def cut(x: Tensor, num: int = heads) -> Tensor:
-            return x.reshape(x.shape[0], num, x.shape[1], -1)
-
         every = torch.ones(batch, known, dtype=torch.bool)
-        weights, wanted = _masked_heads(split(q), split(k), split(v), every)
+        qs, ks, vs = (_split(x, heads) for x in (q, k, v))
+        q_cut, k_cut, v_cut = (x.reshape(batch, heads, x.shape[1], -1) for x in (q, k, v))
+        weights, wanted = _masked_heads(qs, ks, vs, every)
         found = tensor_like(call(repaired, q, k, v, heads), wanted, "your output")
-        unscaled = _masked_heads(split(q), split(k), split(v), every, width)[1]
-        scores = split(q) @ split(k).mT / math.sqrt(width // heads)
-        sideways = (scores.softmax(dim=-2) @ split(v)).transpose(1, 2).flatten(2)
+        unscaled = _masked_heads(qs, ks, vs, every, width)[1]
+        scores = qs @ ks.mT / math.sqrt(width // heads)
+        sideways = _join(scores.softmax(dim=-2) @ vs)
         mistakes = [
             (unscaled, "The scale is still that of the whole width."),
             (sideways, "The softmax runs along the queries; each query shares out 1 over keys."),
-            ((weights @ split(v)).reshape(wanted.shape), "The join still mixes heads and rows."),
+            ((weights @ vs).reshape(wanted.shape), "The join still mixes heads and rows."),
             (
-                _masked_heads(cut(q), cut(k), cut(v), every)[1],
+                _masked_heads(q_cut, k_cut, v_cut, every)[1],
                 "The cut is still a reshape, which gives head 1 the first positions.",
             ),
         ]
@@ -171,7 +187,7 @@ def check_repaired(
     return "split and join keep positions together, each head has its own scale."
 
 
-@check("5.5")
+@check("5.5", right=("ACDE",), wrong=["CDE", {"A", "B", "C", "D", "E"}, "ADE", "AC", "ACD", "AX"])
 def check_one_look(letters: Iterable[str]) -> str:
     """Which questions one head can answer exactly."""
     if not isinstance(letters, str | set | frozenset | list | tuple):
@@ -197,7 +213,12 @@ def _kernel_mean(at: float, xs: Tensor, ys: Tensor, bandwidth: float) -> Tensor:
     return weights @ ys
 
 
-@check("5.6")
+def _slope(x: float, xs: Tensor, ys: Tensor, bandwidth: float, delta: float) -> Tensor:
+    above, below = (_kernel_mean(x + d, xs, ys, bandwidth) for d in (delta, -delta))
+    return (above - below) / (2 * delta)
+
+
+@check("5.6", right=(_slope,))
 def check_slope(slope: Callable[[float, Tensor, Tensor, float, float], Tensor]) -> str:
     """How steep a kernel regression is at x, from two looks, at x + delta and x − delta."""
     generator = torch.Generator().manual_seed(57)
@@ -205,7 +226,7 @@ def check_slope(slope: Callable[[float, Tensor, Tensor, float, float], Tensor]) 
     ys = xs.sin() + 0.1 * torch.randn(40, generator=generator)
     for x, bandwidth, delta in ((0.3, 0.4, 0.25), (1.6, 0.7, 0.4)):
         above, below = (_kernel_mean(x + d, xs, ys, bandwidth) for d in (delta, -delta))
-        wanted = (above - below) / (2 * delta)
+        wanted = _slope(x, xs, ys, bandwidth, delta)
         found = number(call(slope, x, xs, ys, bandwidth, delta), "your slope")
         at_x = _kernel_mean(x, xs, ys, bandwidth)
         hints = [
@@ -215,15 +236,17 @@ def check_slope(slope: Callable[[float, Tensor, Tensor, float, float], Tensor]) 
             ((above - at_x) / delta, "Look on both sides of x."),
             ((above + below) / 2, "That is the average of the two looks; subtract."),
         ]
-        for value, hint in hints:
-            if math.isclose(found, value.item(), rel_tol=1e-4, abs_tol=1e-5):
-                raise Differs(hint)
+        recognise(found, hints)
         hint = "Two kernel averages, one at x + delta, one at x − delta."
         same(found, wanted.double(), hint, "your slope")
     return "one head looks to the right, one to the left, and the last matrix subtracts."
 
 
-@check("5.7")
+@check(
+    "5.7",
+    right=((2, 2.02),),
+    wrong=[((3, 2.0),), ((1, 2.0),), ((5, 2.0),), ((2, 4.0),), ((2, 6.0),), ((2, 3.0),)],
+)
 def check_three_cities(answer: Sequence[float]) -> str:
     """How many heads v_a − 2 v_b + v_c takes, and what a single one leaves of 6."""
     parts = several(answer, 2, "Give two numbers: (heads, the error of one head).")
@@ -244,7 +267,12 @@ def check_three_cities(answer: Sequence[float]) -> str:
     return "a head for each sign; one head gives up the two cities that count 1 each."
 
 
-@check("5b.1")
+def _contributions(weights: Tensor, values: Tensor, W_o: Tensor) -> Tensor:
+    blocks = W_o.T.unflatten(0, (len(values), -1))  # (H, d, O)
+    return weights * (values @ blocks).norm(dim=-1).unsqueeze(1)  # (H, Q, K) by (H, 1, K)
+
+
+@check("5b.1", right=(_contributions,))
 def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     """How long what arrives is, (H, Q, K), of weights (H, Q, K), values (H, K, d), W_o (O, H d)."""
     generator = torch.Generator().manual_seed(54)
@@ -254,7 +282,7 @@ def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor
         W_o = torch.randn(out, heads * width, generator=generator)
         blocks = W_o.T.unflatten(0, (heads, width))  # (H, d, O)
         lengths = (values @ blocks).norm(dim=-1).unsqueeze(1)  # (H, 1, K)
-        wanted = weights * lengths
+        wanted = _contributions(weights, values, W_o)
         found = call(contributions, weights, values, W_o)
         inside = weights * values.norm(dim=-1).unsqueeze(1)
         mistakes = [
@@ -274,7 +302,11 @@ def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor
     return "weight times the length of what arrives."
 
 
-@check("5b.2")
+def _mean_brought(brought: Tensor, valid: Tensor) -> Tensor:
+    return brought.transpose(1, 2)[valid].mean(dim=0)  # (B, Q, H, D) -> (N, H, D) -> (H, D)
+
+
+@check("5b.2", right=(_mean_brought,))
 def check_mean_brought(mean_brought: Callable[[Tensor, Tensor], Tensor]) -> str:
     """The mean of what each head brings, (H, D), of (B, H, Q, D), over words that are, (B, Q)."""
     generator = torch.Generator().manual_seed(552)
@@ -283,7 +315,7 @@ def check_mean_brought(mean_brought: Callable[[Tensor, Tensor], Tensor]) -> str:
         brought = torch.randn(batch, heads, longest, 4, generator=generator) + 2
         valid = torch.arange(longest) < torch.tensor(lens).unsqueeze(1)  # (B, Q)
         kept = brought * valid[:, None, :, None]
-        wanted = kept.sum(dim=(0, 2)) / valid.sum()
+        wanted = _mean_brought(brought, valid)
         found = call(mean_brought, brought, valid)
         of_each = kept.sum(dim=2) / valid.sum(dim=1)[:, None, None]  # (B, H, D)
         mistakes = [
@@ -309,7 +341,7 @@ def check_mean_brought(mean_brought: Callable[[Tensor, Tensor], Tensor]) -> str:
     return "the mean over words that are there, and nothing else."
 
 
-@check("5b.3")
+@check("5b.3", right=("DACB",), wrong=["ADCB", "DBCA", "DABC", "DACC", "DACX"])
 def check_tests(letters: str) -> str:
     """Which measurement answers each of four questions."""
     if not isinstance(letters, str):
@@ -329,10 +361,13 @@ def check_tests(letters: str) -> str:
     return "plausible, used, arriving and needed are four things, each with a test of its own."
 
 
-@check("5b.4")
+@check(
+    "5b.4",
+    right=((False, True, False),),
+    wrong=[((True, True, False),), ((False, False, False),), ((False, True, True),)],
+)
 def check_audit(answer: Sequence[bool]) -> str:
     """Three statements about the heads whose losses stand in the table."""
-    parts = several(answer, 3, "Give three answers, each True or False.")
     claims = [
         (
             False,
@@ -350,7 +385,5 @@ def check_audit(answer: Sequence[bool]) -> str:
             "where head 3 leaves 0.60.",
         ),
     ]
-    for place, ((right, reason), part) in enumerate(zip(claims, parts, strict=True), start=1):
-        if truth(part, f"your answer to statement {place}") is not right:
-            raise Differs(f"statement {place}: {reason}")
+    judge_statements(answer, claims)
     return "what a head is worth depends on which others are there."

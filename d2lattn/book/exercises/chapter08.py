@@ -9,7 +9,6 @@ from torch import Tensor
 
 from d2lattn.book.exercises.checking import (
     Differs,
-    agrees,
     call,
     check,
     letters_of,
@@ -31,7 +30,11 @@ def _turn(X: Tensor, omega: Tensor, start: int = 0) -> Tensor:
     return torch.stack((x * cos - y * sin, x * sin + y * cos), dim=-1).flatten(-2)
 
 
-@check("8.1")
+@check(
+    "8.1",
+    right=((-3, -1), (-3, 2), 7, -7),
+    wrong=[((-3, -1), (-3, 2), 11, -7), ((-3, -1), (-3, 2), 7, 9)],
+)
 def check_by_hand(
     query: tuple[float, float], key: tuple[float, float], score: float, swapped: float
 ) -> str:
@@ -48,18 +51,17 @@ def check_by_hand(
             ((y, -x), "it went clockwise; angles grow counterclockwise."),
             ((-y, x), "it has turned by one place; count from place 0."),
         ]
-        recognise(found, [(torch.tensor(m), hint) for m, hint in mistakes if m != wanted])
+        recognise(found, mistakes, wanted)
         same(found, torch.tensor(wanted), f"Place {place} is {90 * place}°.", what)
     said = number(score, "the product")
-    if math.isclose(said, 9):
-        raise Differs("9 is the product before anything is turned.")
-    if math.isclose(said, 7 / math.sqrt(2), rel_tol=1e-3):
-        raise Differs("The product is asked for, before it is divided by √d.")
+    scaled = "The product is asked for, before it is divided by √d."
+    recognise(said, [(9, "9 is the product before anything is turned.")], rtol=1e-9)
+    recognise(said, [(7 / math.sqrt(2), scaled)], rtol=1e-3)
     if not math.isclose(said, 7, rel_tol=1e-3):
         raise Differs(f"The product is not {said:g}: multiply the two turned hands.")
     back = number(swapped, "the product with the places swapped")
-    if math.isclose(back, 7, rel_tol=1e-3):
-        raise Differs("With the places swapped the distance is −3, and a turn by −3 is another.")
+    hint = "With the places swapped the distance is −3, and a turn by −3 is another."
+    recognise(back, [(7, hint)], rtol=1e-3)
     if not math.isclose(back, -7, rel_tol=1e-3):
         raise Differs(f"Swapped it is not {back:g}: the query is at 450° then, the key at 180°.")
     return "7 at a distance of 3, −7 at −3: a turn tells right from left."
@@ -74,7 +76,11 @@ def _step(
     return (scores.softmax(dim=-1) @ (_turn(values, omega) if turned else values)).squeeze(0)
 
 
-@check("8.2")
+def _newest(query: Tensor, keys: Tensor, values: Tensor, omega: Tensor) -> Tensor:
+    return _step(query, keys, values, omega, len(keys) - 1, turned=False)
+
+
+@check("8.2", right=(_newest,))
 def check_step(step: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
     """Attention of the newest word, from a listing that turns values and starts again at 0."""
     for n, width in ((5, 4), (9, 6), (1, 2)):
@@ -83,41 +89,38 @@ def check_step(step: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
         query = 2 * torch.randn(width, generator=generator)
         omega = 10 ** (-torch.arange(0, width, 2) / width)  # (D / 2,)
         case = f"with {n} keys"
-        wanted = _step(query, keys, values, omega, n - 1, False)
+        wanted = _newest(query, keys, values, omega)
         found = tensor_like(
             call(step, query, keys, values, omega, case=case), wanted, f"{case}, it"
         )
         for start, turned in product((n - 1, 0, n), (False, True)):
-            variant = _step(query, keys, values, omega, start, turned)
-            if agrees(variant, wanted) or not agrees(found, variant):
-                continue
             where = {
                 0: "the query still stands at place 0 at each step.",
                 n: "the query stands one place too far: the keys hold its own, the last, already.",
             }
             what = "values are turned, too, though they are what is brought."
             if start == n - 1:
-                raise Differs(f"The place is right now, but {what}")
-            if not turned:
-                raise Differs(f"Values stay as they are now, but {where[start]}")
-            raise Differs(f"Two things are wrong: {where[start][:-1]}, and {what}")
+                hint = f"The place is right now, but {what}"
+            elif not turned:
+                hint = f"Values stay as they are now, but {where[start]}"
+            else:
+                hint = f"Two things are wrong: {where[start][:-1]}, and {what}"
+            variant = _step(query, keys, values, omega, start, turned)
+            recognise(found, [(variant, hint)], wanted)
         hint = "Turn the query by its own place, the keys by theirs, and no value."
         same(found, wanted, hint, f"{case}, it")
     return "the query at its own place, the keys at theirs, and values as they are."
 
 
-@check("8.3")
+def _half(h: float, H: float) -> float:
+    return math.log(2) * 2 ** (8 * h / H)
+
+
+@check("8.3", right=(_half,))
 def check_half(half: Callable[[int, int], float]) -> str:
     """The distance at which head h of H halves a weight, under ALiBi."""
     cases = ((1, 4), (4, 4), (3, 8), (1, 1))
     found = [number(call(half, h, H), f"for head {h} of {H}, it") for h, H in cases]
-
-    def is_like(formula: Callable[[float, float], float]) -> bool:
-        return all(
-            math.isclose(x, formula(h, H), rel_tol=1e-3)
-            for x, (h, H) in zip(found, cases, strict=True)
-        )
-
     mistakes: list[tuple[Callable[[float, float], float], str]] = [
         (lambda h, H: 2 ** (8 * h / H), "That is 1/m: there the weight is divided by e, not by 2."),
         (lambda h, H: 2 ** (-8 * h / H), "That is the slope m itself; a flat slope reaches far."),
@@ -126,7 +129,7 @@ def check_half(half: Callable[[int, int], float]) -> str:
             "You multiplied by the slope: m times the distance is ln 2.",
         ),
         (
-            lambda h, H: math.log(2) * 2 ** (8 * (h - 1) / H),
+            lambda h, H: _half(h - 1, H),
             "You count heads from 0; the first of H has h = 1.",
         ),
         (
@@ -134,11 +137,10 @@ def check_half(half: Callable[[int, int], float]) -> str:
             "There the *score* has lost ½. A weight is e to the score: which loss halves it?",
         ),
     ]
-    for formula, hint in mistakes:
-        if is_like(formula):
-            raise Differs(hint)
+    results = [([formula(*case) for case in cases], hint) for formula, hint in mistakes]
+    recognise(found, results, rtol=1e-3, atol=0)
     for x, (h, H) in zip(found, cases, strict=True):
-        wanted = math.log(2) * 2 ** (8 * h / H)
+        wanted = _half(h, H)
         if not math.isclose(x, wanted, rel_tol=1e-3):
             raise Differs(
                 f"For head {h} of {H} yours is {x:.4g}; {wanted:.4g} was expected. The slope is "
@@ -168,7 +170,7 @@ BOXES: dict[str, Score] = {
 """Four scores (q, i, k, j) for exercise 8.4: two hear places by their distance alone."""
 
 
-@check("8.4")
+@check("8.4", right=({"A", "D"},), wrong=["A", "D", "BC", "ABD", "ACD", "E"])
 def check_boxes(letters: Iterable[str]) -> str:
     """Which of the boxes hear only the distance of two places."""
     hint = 'Answer with a set of letters from A to D, such as {"A", "B"}.'
@@ -190,7 +192,15 @@ def check_boxes(letters: Iterable[str]) -> str:
     return "A turns and takes the distance off, D turns; B adds, and C stops counting at 30."
 
 
-@check("8.5")
+@check(
+    "8.5",
+    right=(18, 72, 44),
+    wrong=[
+        *((two, 72, 44) for two in (54, 15, 36, 9)),
+        *((18, three, 44) for three in (432, 23, 24, 144)),
+        *((18, 72, radian) for radian in (6, 22, 88)),
+    ],
+)
 def check_repeats(two: float, three: float, radian: float) -> str:
     """Hands of 60 and 40 degrees a place, then of 45 as well: when all are back; and 1 radian."""
     cases: tuple[tuple[str, float, int, dict[float, str], str], ...] = (
@@ -225,11 +235,29 @@ def check_repeats(two: float, three: float, radian: float) -> str:
     return "18, 72, and 44: a fast hand soon says the same again, and a slower one tells when."
 
 
-@check("8.6")
+def _order(d: int) -> list[int]:
+    return [*range(0, d, 2), *range(1, d, 2)]
+
+
+def _way_back(d: int) -> list[int]:
+    return [_order(d).index(row) for row in range(d)]
+
+
+@check(
+    "8.6",
+    right=(_order,),
+    wrong=[
+        _way_back,
+        lambda d: list(range(d)),
+        lambda d: _order(d)[d // 2 :] + _order(d)[: d // 2],
+        lambda d: [*range(0, d, 2)][::-1] + [*range(1, d, 2)][::-1],
+        lambda d: [row + 1 for row in _order(d)],
+    ],
+)
 def check_order(order: Callable[[int], Iterable[int]]) -> str:
     """The rows of a matrix, for code that pairs entry m with m + d / 2 in place of neighbours."""
     for d in (8, 6, 2):
-        wanted = [*range(0, d, 2), *range(1, d, 2)]
+        wanted = _order(d)
         case = f"for d = {d}"
         hint = f"{case}, give a list of {d} row numbers."
         found = [
@@ -242,7 +270,7 @@ def check_order(order: Callable[[int], Iterable[int]]) -> str:
             raise Differs(f"{case}, each row from 0 to {d - 1} is needed once.")
         pairs = list(zip(found[: d // 2], found[d // 2 :], strict=True))
         neighbours = list(zip(wanted[: d // 2], wanted[d // 2 :], strict=True))
-        if d > 2 and found == [wanted.index(row) for row in range(d)]:
+        if d > 2 and found == _way_back(d):
             raise Differs("That is the way back: it makes neighbours of what was half apart.")
         if [pair[::-1] for pair in pairs] == neighbours:
             raise Differs("The pairs are right, but x and y have changed places in each.")
@@ -268,7 +296,23 @@ def _sloped(Q: Tensor, K: Tensor, by: float) -> Tensor:
     return scores.masked_fill(later, -torch.inf).softmax(dim=-1)
 
 
-@check("8.7")
+def _extend(Q: Tensor, K: Tensor, slope: float) -> tuple[Tensor, Tensor]:
+    place = torch.arange(len(K)).unsqueeze(1)  # (T, 1)
+    told = math.sqrt(Q.shape[1]) * slope * place
+    return torch.cat((Q, torch.ones(len(Q), 1)), dim=1), torch.cat((K, told), dim=1)
+
+
+@check(
+    "8.7",
+    right=(_extend,),
+    wrong=[
+        lambda Q, K, slope: _extend(Q, K, 0),
+        lambda Q, K, slope: _extend(Q, K, -slope),
+        lambda Q, K, slope: _extend(Q, K, slope / math.sqrt(Q.shape[1])),
+        lambda Q, K, slope: _extend(Q, K, -slope / math.sqrt(Q.shape[1])),
+        lambda Q, K, slope: _extend(Q, K, slope * math.sqrt(1 + 1 / Q.shape[1])),
+    ],
+)
 def check_extend(extend: Callable[[Tensor, Tensor, float], Iterable[Tensor]]) -> str:
     """ALiBi's slope in a decoder, as one more coordinate of its queries and keys."""
     for T, width, slope in ((6, 3, 0.25), (9, 8, 0.5), (1, 4, 0.25)):
@@ -296,8 +340,7 @@ def check_extend(extend: Callable[[Tensor, Tensor, float], Iterable[Tensor]]) ->
             (-slope / root, "Two things are wrong: the sign, and the slope comes divided by √d."),
             (slope * math.sqrt(1 + 1 / width), "The scores are divided by the √d of before."),
         ):
-            if T > 1 and agrees(found, _sloped(Q, K, by)):
-                raise Differs(hint)
+            recognise(found, [(_sloped(Q, K, by), hint)], wanted)
         same(
             found,
             wanted,

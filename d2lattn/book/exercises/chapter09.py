@@ -21,7 +21,11 @@ from d2lattn.book.exercises.checking import (
 )
 
 
-@check("9.1")
+@check(
+    "9.1",
+    right=((2, 1.25, 9), (4, 1.8125, 7.25), 4),
+    wrong=[((2, 1.25, 9), (4, 1.8125, 7.25), 3)],
+)
 def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float) -> str:
     """Scores 0, 2 and then 4, 3 with powers of 2, values 4, 8 and then 2, 6, by two tiles."""
     one, two = torch.tensor([2, 1.25, 9]), torch.tensor([4, 1.8125, 7.25])
@@ -50,10 +54,9 @@ def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float
         found, two, "Shrink what was kept by ¼, then add the new keys.", "what is kept after tile 2"
     )
     said = number(answer, "the answer")
-    if math.isclose(said, 7.25):
-        raise Differs("7.25 is the values' sum: it is still to be divided.")
-    if math.isclose(said, (7.2 + 10 / 3) / 2, rel_tol=1e-2):
-        raise Differs("That is the mean of the two tiles' answers, which do not count alike.")
+    mean = "That is the mean of the two tiles' answers, which do not count alike."
+    recognise(said, [(7.25, "7.25 is the values' sum: it is still to be divided.")], rtol=1e-9)
+    recognise(said, [((7.2 + 10 / 3) / 2, mean)], rtol=1e-2)
     if not math.isclose(said, 4, rel_tol=1e-3):
         raise Differs(f"The answer is not {said:g}: divide the values' sum by the sum.")
     return "4, though the tiles alone give 7.2 and 3.33: the second counts for far more."
@@ -81,7 +84,12 @@ def _attend(
     return out / total
 
 
-@check("9.2")
+def _overflowing(query: Tensor, keys: Tensor, values: Tensor, tile: int) -> Tensor:
+    weights = (keys @ query / math.sqrt(len(query))).exp()
+    return weights @ values / weights.sum()
+
+
+@check("9.2", right=(_attend,), wrong=[_overflowing])
 def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
     """Attention of one query in tiles, from a listing that forgets twice."""
     for n, width, tile in ((7, 4, 3), (6, 2, 2), (5, 3, 5), (4, 2, 9)):
@@ -100,19 +108,17 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str
             for shrinks, finishes in product((True, False), repeat=2):
                 if far > 1 or (n < tile and not finishes):
                     continue
-                variant = _attend(far * query, keys, values, tile, shrinks, finishes)
-                if agrees(variant, wanted) or not agrees(found, variant):
-                    continue
                 if not shrinks and not finishes:
-                    raise Differs(
+                    hint = (
                         "Two things are wrong: what one sum does and the other does not; "
                         "and which keys the loop never sees, if n is no multiple of it."
                     )
-                if not shrinks:
-                    raise Differs("All keys are seen now, but the two sums must stay in one unit.")
-                raise Differs(
-                    "Both sums shrink now, but the keys after the last whole tile are lost."
-                )
+                elif not shrinks:
+                    hint = "All keys are seen now, but the two sums must stay in one unit."
+                else:
+                    hint = "Both sums shrink now, but the keys after the last whole tile are lost."
+                variant = _attend(far * query, keys, values, tile, shrinks, finishes)
+                recognise(found, [(variant, hint)], wanted)
             same(found, wanted, "Both sums shrink by the same factor at each tile.", f"{case}, it")
     return "both sums in one unit, and the last tile may be short."
 
@@ -131,7 +137,11 @@ def _merge(one: State, other: State, shrinks: tuple[bool, bool] = (True, True)) 
     return top, by[0] * one[1] + by[1] * other[1], by[0] * one[2] + by[1] * other[2]
 
 
-@check("9.3")
+def _mean_of_answers(one: State, other: State) -> State:
+    return max(one[0], other[0]), 1.0, (one[2] / one[1] + other[2] / other[1]) / 2
+
+
+@check("9.3", right=(_merge,), wrong=[_mean_of_answers])
 def check_merge(merge: Callable[[State, State], State]) -> str:
     """What two friends kept, made one: largest score, sum, and sum of the values."""
     pairs: list[tuple[State, State]] = [
@@ -198,7 +208,7 @@ BOXES: dict[str, Box] = {
 """Four ways to sum (scores, values) in tiles of two, for exercise 9.4: two cannot be broken."""
 
 
-@check("9.4")
+@check("9.4", right=({"B", "D"},), wrong=["B", "D", "AC", "ABD", "BCD", "E"])
 def check_boxes(letters: Iterable[str]) -> str:
     """Which of the boxes no scores can break."""
     hint = 'Answer with a set of letters from A to D, such as {"A", "B"}.'

@@ -2,7 +2,7 @@
 
 import functools
 import reprlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass
@@ -37,41 +37,64 @@ class Differs(Exception):
     """The answer is wrong; the message says what differs and hints at why."""
 
 
-def check(exercise: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]]:
-    """Turn a function that returns praise, or raises :class:`Differs`, into a check.
+class Check:
+    """A check of one exercise, with a right answer and wrong ones.
 
     Whatever happens inside, the reader gets a sentence and never a traceback. New tensors are in
     single precision and on the CPU while a check runs, whatever the notebook has set: so an answer
     meets the numbers that the check was written for.
     """
 
-    def decorate(function: Callable[..., str]) -> Callable[..., Verdict]:
-        @functools.wraps(function)
-        def checked(*answers: Any, **named: Any) -> Verdict:
-            dtype = torch.get_default_dtype()
-            torch.set_default_dtype(torch.float32)
-            try:
-                with torch.device("cpu"):
-                    if any(unattempted(answer) for answer in (*answers, *named.values())):
-                        raise NotAttempted
-                    return Verdict(exercise, True, function(*answers, **named))
-            except NotAttempted:
-                return Verdict(exercise, False, "not attempted yet.")
-            except Differs as difference:
-                sentence = _line(difference)
-                sentence = f"not yet. {sentence[:1].upper()}{sentence[1:]}"
-                return Verdict(exercise, False, sentence)
-            except Exception as error:  # an answer of a kind that the check did not foresee
-                return Verdict(
-                    exercise,
-                    False,
-                    f"not yet. The check could not read this answer "
-                    f"({type(error).__name__}: {_line(error)}).",
-                )
-            finally:
-                torch.set_default_dtype(dtype)
+    def __init__(
+        self,
+        exercise: str,
+        function: Callable[..., str],
+        right: Sequence[Any],
+        wrong: Sequence[Any],
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.exercise = exercise
+        self.function = function
+        self.right = tuple(right)
+        self.wrong = tuple(wrong)
 
-        return checked
+    def __call__(self, *answers: Any, **named: Any) -> Verdict:
+        """Judge the answers of a reader."""
+        dtype = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float32)
+        try:
+            with torch.device("cpu"):
+                if any(unattempted(answer) for answer in (*answers, *named.values())):
+                    raise NotAttempted
+                return Verdict(self.exercise, True, self.function(*answers, **named))
+        except NotAttempted:
+            return Verdict(self.exercise, False, "not attempted yet.")
+        except Differs as difference:
+            sentence = _line(difference)
+            sentence = f"not yet. {sentence[:1].upper()}{sentence[1:]}"
+            return Verdict(self.exercise, False, sentence)
+        except Exception as error:  # an answer of a kind that the check did not foresee
+            reason = f"{type(error).__name__}: {_line(error)}"
+            sentence = f"not yet. The check could not read this answer ({reason})."
+            return Verdict(self.exercise, False, sentence)
+        finally:
+            torch.set_default_dtype(dtype)
+
+
+def check(
+    exercise: str, right: Sequence[Any], wrong: Sequence[Any] = ()
+) -> Callable[[Callable[..., str]], Check]:
+    """Turn a function that returns praise, or raises :class:`Differs`, into a check.
+
+    Args:
+        exercise: its number.
+        right: a right answer, as the arguments of the check.
+        wrong: answers with a hint of their own that no table of :func:`recognise` holds, each in
+            place of the first argument, or as a tuple of all.
+    """
+
+    def decorate(function: Callable[..., str]) -> Check:
+        return Check(exercise, function, right, wrong)
 
     return decorate
 
@@ -206,12 +229,49 @@ def agrees(
     return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=rtol, atol=atol)
 
 
-def recognise(answer: Any, mistakes: Iterable[tuple[torch.Tensor, str]]) -> None:
-    """Raise the hint of the first mistake whose result this is; what is no tensor is none."""
-    if _is_tensor(answer):
-        for result, hint in mistakes:
-            if agrees(answer.detach().to(result.dtype), result):
-                raise Differs(hint)
+def recognise(
+    answer: Any,
+    mistakes: Iterable[tuple[Any, str]],
+    wanted: Any = None,
+    rtol: float = RTOL,
+    atol: float = ATOL,
+) -> None:
+    """Raise the hint of the first foreseen mistake that this answer is.
+
+    Args:
+        answer: a number, a tensor, or nested lists of numbers; what is none of them is no mistake.
+        mistakes: what a wrong answer would be, with its hint.
+        wanted: the right answer, where a mistake may happen to give it, too.
+        rtol: how far the answer may be off, as a share of the mistake.
+        atol: how far it may be off beside 0.
+    """
+    try:
+        found = _read(answer)
+    except (TypeError, ValueError, RuntimeError):
+        return
+    for mistake, hint in mistakes:
+        result = _read(mistake)
+        if wanted is not None and agrees(result, _read(wanted).to(result.dtype), rtol, atol):
+            continue
+        if agrees(found.to(result.dtype), result, rtol, atol):
+            raise Differs(hint)
+
+
+def choose_letter(answer: Any, hints: dict[str, str]) -> None:
+    """Read one letter, A, B or C, and raise the hint of a wrong one."""
+    letter = answer.strip().upper() if isinstance(answer, str) else ""
+    if letter not in ("A", "B", "C"):
+        raise Differs('Answer with one letter: "A", "B" or "C".')
+    if letter in hints:
+        raise Differs(hints[letter])
+
+
+def judge_statements(answer: Any, claims: Sequence[tuple[bool, str]]) -> None:
+    """Read True or False for each claim, and raise the reason of the first that is not so."""
+    parts = several(answer, len(claims), "Give three answers, each True or False.")
+    for place, ((right, reason), part) in enumerate(zip(claims, parts, strict=True), start=1):
+        if truth(part, f"your answer to statement {place}") is not right:
+            raise Differs(f"statement {place}: {reason}")
 
 
 def apart(found: float, wanted: float) -> str:
