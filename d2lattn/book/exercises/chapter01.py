@@ -33,11 +33,11 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     query, keys = torch.randn(3, generator=generator), torch.randn(4, 3, generator=generator)
     values = torch.randn(4, 2, generator=generator)
     scores = keys @ query  # (K, D) x (D) -> (K)
-    wanted = _attend(query, keys, values)
-    found = tensor_like(call(attend, query, keys, values), wanted, "your output")
+    expected = _attend(query, keys, values)
+    result = tensor_like(call(attend, query, keys, values), expected, "your output")
 
     recognise(
-        found,
+        result,
         [
             (
                 values.mean(dim=0),
@@ -59,22 +59,26 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
             ),
         ],
     )
-    same(found, wanted, "Score = q·k, softmax over the keys, then weights times values.", "output")
+    same(
+        result, expected, "Score = q·k, softmax over the keys, then weights times values.", "output"
+    )
 
     shuffled = torch.tensor([2, 0, 3, 1])
-    again = tensor_like(call(attend, query, keys[shuffled], values[shuffled]), wanted, "output")
-    same(again, wanted, "The order of the pairs must not matter.", "for shuffled pairs, the output")
+    again = tensor_like(call(attend, query, keys[shuffled], values[shuffled]), expected, "output")
+    same(
+        again, expected, "The order of the pairs must not matter.", "for shuffled pairs, the output"
+    )
 
     for num_keys, width in ((7, 2), (1, 5)):
         query = torch.randn(width, generator=generator)
         keys = torch.randn(num_keys, width, generator=generator)
         values = torch.randn(num_keys, 3, generator=generator)
         keys[-1] = keys[0]  # two pairs may have the same key, and both count
-        wanted = _attend(query, keys, values)
+        expected = _attend(query, keys, values)
         case = f"with {num_keys} keys of width {width}"
-        found = call(attend, query, keys, values, case=case)
+        result = call(attend, query, keys, values, case=case)
         hint = "Take the sizes from the arguments; each pair counts, also two with the same key."
-        same(found, wanted, hint, f"{case}, your output")
+        same(result, expected, hint, f"{case}, your output")
     return "compare, normalise, sum; and the order of the pairs does not matter."
 
 
@@ -173,11 +177,11 @@ def check_with_salience(
 def check_overtaking(strength_at_2: float, strength_at_3: float) -> str:
     """Strength at which the book overtakes the coffee, for salience 2 and salience 3."""
     for salience, answer in ((2.0, strength_at_2), (3.0, strength_at_3)):
-        found = number(answer, f"the strength for salience {salience:g}")
-        if abs(found - salience) > 0.11:  # one step of the slider, and rounding
-            side = "coffee" if found < salience else "book"
+        result = number(answer, f"the strength for salience {salience:g}")
+        if abs(result - salience) > 0.11:  # one step of the slider, and rounding
+            side = "coffee" if result < salience else "book"
             raise Differs(
-                f"At strength {found:g} and salience {salience:g} the {side} has the larger "
+                f"At strength {result:g} and salience {salience:g} the {side} has the larger "
                 "weight. Two weights are equal where their scores are: solve "
                 "strength × 1.0 + 0 = strength × 0.0 + salience."
             )
@@ -190,21 +194,21 @@ def check_overtaking(strength_at_2: float, strength_at_3: float) -> str:
 @check("1.9", right=(1.6,), wrong=[-1, 1.0, 2.5])
 def check_noise(noise: float) -> str:
     """Noise from which the nearest key is worse than average pooling, in the chapter's task."""
-    found = number(noise, "the noise")
-    if found < 0:
+    result = number(noise, "the noise")
+    if result < 0:
         raise Differs("Noise is a standard deviation: it cannot be negative.")
     low, high = 1.45, 1.95
-    if found < low:
+    if result < low:
         raise Differs(
-            f"At noise {found:g} the nearest key still has the smaller error. Go on to more noise."
+            f"At noise {result:g} the nearest key still has the smaller error. Go on to more noise."
         )
-    if found > high:
+    if result > high:
         raise Differs(
-            f"At noise {found:g} the nearest key has long been worse than the average. "
+            f"At noise {result:g} the nearest key has long been worse than the average. "
             "Try less noise, in steps of 0.1."
         )
     return (
-        f"from about {found:g} on, a confident wrong look-up costs more than no look-up. "
+        f"from about {result:g} on, a confident wrong look-up costs more than no look-up. "
         "Soft weights never fall that low: they can fade to the average."
     )
 
@@ -212,9 +216,9 @@ def check_noise(noise: float) -> str:
 @check("1.1", right=(9 / 13,))
 def check_last_weight(weight: float) -> str:
     """The third weight of the worked example: scores 0, ln 3 and 2 ln 3."""
-    found = number(weight, "the weight")
+    result = number(weight, "the weight")
     recognise(
-        found,
+        result,
         (
             (9.0, "9 is the exponential of the score. Which share of all exponentials is it?"),
             (2 * math.log(3), "This is the score. Take its exponential, then its share."),
@@ -224,8 +228,10 @@ def check_last_weight(weight: float) -> str:
         rtol=1e-3,
         atol=0,
     )
-    if abs(found - 9 / 13) > 1e-3:
-        raise Differs(f"{found:g} is not it. The exponentials are 1, 3 and 9; what do they sum to?")
+    if abs(result - 9 / 13) > 1e-3:
+        raise Differs(
+            f"{result:g} is not it. The exponentials are 1, 3 and 9; what do they sum to?"
+        )
     return "9/13, and the three weights together make 1."
 
 
@@ -242,10 +248,10 @@ def check_look_up(look_up: Callable[[Tensor, Tensor, Tensor, float], Tensor]) ->
         queries = 3 * torch.randn(num_queries, generator=generator)
         keys = 3 * torch.randn(num_keys, generator=generator)
         values = torch.randn(num_keys, generator=generator)
-        wanted = _look_up(queries, keys, values, temperature)
+        expected = _look_up(queries, keys, values, temperature)
         case = f"with {num_queries} queries and {num_keys} keys"
-        found = call(look_up, queries, keys, values, temperature, case=case)
-        found = tensor_like(found, wanted, f"{case}, your answer")
+        result = call(look_up, queries, keys, values, temperature, case=case)
+        result = tensor_like(result, expected, f"{case}, your answer")
         squared = (queries[:, None] - keys) ** 2
         mistakes = (
             (squared / temperature, "The far keys win: a minus is missing."),
@@ -253,9 +259,9 @@ def check_look_up(look_up: Callable[[Tensor, Tensor, Tensor, float], Tensor]) ->
             (-squared, "The temperature does not count yet."),
             (-squared.sqrt() / temperature, "Square the distance."),
         )
-        recognise(found, [(s.softmax(dim=1) @ values, hint) for s, hint in mistakes], wanted)
+        recognise(result, [(s.softmax(dim=1) @ values, hint) for s, hint in mistakes], expected)
         hint = "Scores have a row a query and a column a key; the softmax runs along a row."
-        same(found, wanted, hint, f"{case}, your answer")
+        same(result, expected, hint, f"{case}, your answer")
     return "near keys count most, and the temperature says how near is near."
 
 

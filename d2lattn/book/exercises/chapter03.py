@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from d2lattn.book.exercises.checking import (
     Differs,
+    LargestTensor,
     agrees,
     call,
     check,
@@ -19,29 +18,6 @@ from d2lattn.book.exercises.checking import (
     same,
     tensor_like,
 )
-
-
-class LargestTensor(TorchFunctionMode):
-    """Notes the size of the largest tensor that any torch function returns in its context.
-
-    >>> with LargestTensor() as seen:
-    ...     total = torch.ones(3, 4).sum()
-    >>> seen.numel
-    12
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.numel = 0
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        """Call the function, and note the size of what it returns."""
-        result = function(*args, **(kwargs or {}))
-        if isinstance(result, Tensor):
-            self.numel = max(self.numel, result.numel())
-        return result
 
 
 def _softmax_where(scores: Tensor, valid: Tensor) -> Tensor:
@@ -64,11 +40,11 @@ def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> st
     scores = torch.randn(2, 3, 5, generator=generator)  # (B, Q, K)
     valid = torch.rand(2, 3, 5, generator=generator) < 0.5
     valid[..., 0], valid[..., 1] = True, False  # each row has a valid and a masked key
-    wanted = _softmax_where(scores, valid)
-    found = tensor_like(call(softmax_where, scores, valid), wanted, "your weights")
+    expected = _softmax_where(scores, valid)
+    result = tensor_like(call(softmax_where, scores, valid), expected, "your weights")
 
     recognise(
-        found,
+        result,
         [
             (
                 scores.masked_fill(~valid, 0.0).softmax(dim=-1),
@@ -86,21 +62,21 @@ def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> st
     )
     masked = scores.masked_fill(~valid, -math.inf)
     hint = "The softmax runs along the wrong axis; the keys are the last one."
-    recognise(found.nan_to_num(), [(masked.softmax(axis).nan_to_num(), hint) for axis in (0, 1)])
-    same(found, wanted, "Each row should be a softmax over its valid keys.", "your weights")
+    recognise(result.nan_to_num(), [(masked.softmax(axis).nan_to_num(), hint) for axis in (0, 1)])
+    same(result, expected, "Each row should be a softmax over its valid keys.", "your weights")
 
     # Scores this low lose to any number that stands for a masked score but infinity.
     for low in (-2e9, -3e38):
         scores, valid = torch.tensor([[[low, low, 0.0]]]), torch.tensor([[[True, True, False]]])
-        found = tensor_like(call(softmax_where, scores, valid), scores, "your weights")
-        if found.isnan().any() or (found == 0).all():
+        result = tensor_like(call(softmax_where, scores, valid), scores, "your weights")
+        if result.isnan().any() or (result == 0).all():
             raise Differs(
                 f"With scores of {low:g} your valid keys vanish: exp({low:g}) is 0, and so is the "
                 "sum. Mask the scores with minus infinity, then call softmax: it takes off the "
                 "largest first."
             )
         same(
-            found,
+            result,
             torch.tensor([[[0.5, 0.5, 0.0]]]),
             f"With scores of {low:g} a masked key wins: use minus infinity, not a large number.",
             "your weight",
@@ -133,38 +109,38 @@ def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
 
     query, keys, W_q, W_k, w_v = draw(5, 3, 2, 4)
     q, k = W_q @ query, keys @ W_k.T  # (h,), (K, k) x (k, h) -> (K, h)
-    wanted = _additive_score(query, keys, W_q, W_k, w_v)
-    found = tensor_like(call(additive_score, query, keys, W_q, W_k, w_v), wanted, "your score")
+    expected = _additive_score(query, keys, W_q, W_k, w_v)
+    result = tensor_like(call(additive_score, query, keys, W_q, W_k, w_v), expected, "your score")
 
     difference = "You took the difference of the projections; the formula adds them."
     recognise(
-        found,
+        result,
         [
             (torch.tanh(q - k) @ w_v, difference),
             (torch.tanh(k - q) @ w_v, difference),
             ((q + k) @ w_v, "The hyperbolic tangent is missing. Without it the query cancels out."),
-            (wanted.softmax(dim=-1), "These are weights; stop before the softmax."),
+            (expected.softmax(dim=-1), "These are weights; stop before the softmax."),
             (
                 torch.tanh(q) @ w_v + torch.tanh(k) @ w_v,
                 "Add the projections first, then take one tanh of the sum.",
             ),
         ],
     )
-    same(found, wanted, "Compare with the numbers worked by hand in the chapter.", "your score")
+    same(result, expected, "Compare with the numbers worked by hand in the chapter.", "your score")
 
     query, keys, W_q, W_k, w_v = draw(3, 2, 5, 7)
     keys[2] = keys[0]
     case = "with 3 keys and other widths"
-    found = call(additive_score, query, keys, W_q, W_k, w_v, case=case)
-    wanted = _additive_score(query, keys, W_q, W_k, w_v)
-    same(found, wanted, "Take the sizes from the arguments.", f"{case}, your score")
+    result = call(additive_score, query, keys, W_q, W_k, w_v, case=case)
+    expected = _additive_score(query, keys, W_q, W_k, w_v)
+    same(result, expected, "Take the sizes from the arguments.", f"{case}, your score")
     return "one hidden layer, no bias, and two widths that differ."
 
 
 @check("3.2", right=(30,))
 def check_divisor(divisor: float) -> str:
     """The divisor for q·k when entries have deviations 2 and 3 and the width is 25."""
-    found = number(divisor, "the divisor")
+    result = number(divisor, "the divisor")
     hints = {
         5.0: "That is √d, for entries of variance 1. These vary more.",
         25.0: "That is d. And the entries do not have variance 1.",
@@ -174,10 +150,10 @@ def check_divisor(divisor: float) -> str:
         150.0: "Variances add up, and not deviations: 25 · 36, then the root.",
         math.sqrt(150): "2 and 3 are deviations; a product has variance 2² · 3².",
     }
-    recognise(found, hints.items(), rtol=1e-3, atol=0)
-    if not math.isclose(found, 30.0, rel_tol=1e-3):
+    recognise(result, hints.items(), rtol=1e-3, atol=0)
+    if not math.isclose(result, 30.0, rel_tol=1e-3):
         raise Differs(
-            f"The divisor is {found:.4g}. First find the variance of one product q_j k_j."
+            f"The divisor is {result:.4g}. First find the variance of one product q_j k_j."
         )
     return "the variance of q·k is 25 · 2² · 3² = 900, and its root is 30."
 
@@ -197,12 +173,12 @@ def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor])
     generator = torch.Generator().manual_seed(34)
     weights = torch.randn(3, 6, generator=generator).softmax(dim=-1)
     gradient = torch.randn(3, 6, generator=generator)
-    expected = (weights * gradient).sum(dim=-1, keepdim=True)  # (B, 1)
-    wanted = _softmax_backward(weights, gradient)
-    found = tensor_like(call(softmax_backward, weights, gradient), wanted, "your result")
+    mean = (weights * gradient).sum(dim=-1, keepdim=True)  # (B, 1)
+    expected = _softmax_backward(weights, gradient)
+    result = tensor_like(call(softmax_backward, weights, gradient), expected, "your result")
 
     recognise(
-        found,
+        result,
         [
             (
                 weights * gradient,
@@ -212,7 +188,7 @@ def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor])
                 weights * (1 - weights) * gradient,
                 "You used the diagonal of J. A score moves the weights of all keys.",
             ),
-            (gradient - expected, "The factor α in front is missing."),
+            (gradient - mean, "The factor α in front is missing."),
             (
                 weights * (gradient - (weights * gradient).sum()),
                 "You summed over the whole batch; each row has its own sum over its keys.",
@@ -221,17 +197,17 @@ def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor])
                 weights * (gradient - gradient.mean(dim=-1, keepdim=True)),
                 "αᵀ g is a mean weighted by α, not a plain mean.",
             ),
-            (-wanted, "The sign is turned round."),
+            (-expected, "The sign is turned round."),
         ],
     )
-    same(found, wanted, "Write J g as α ∘ g - α (αᵀ g).", "your result")
+    same(result, expected, "Write J g as α ∘ g - α (αᵀ g).", "your result")
 
     wide = (4 * torch.randn(2, 64, generator=generator)).softmax(dim=-1)
     gradient = 10 * torch.randn(2, 64, generator=generator)
     with LargestTensor() as seen:
-        found = call(softmax_backward, wide, gradient)
-    wanted = _softmax_backward(wide, gradient)
-    same(found, wanted, "Take the sizes from the arguments.", "with 64 keys, your result")
+        result = call(softmax_backward, wide, gradient)
+    expected = _softmax_backward(wide, gradient)
+    same(result, expected, "Take the sizes from the arguments.", "with 64 keys, your result")
     if seen.numel >= 64 * 64:
         raise Differs("The numbers are right, but a K × K matrix was built on the way.")
     return "K numbers in, K numbers out, and no K × K matrix between."
@@ -254,19 +230,19 @@ def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Ten
     queries = torch.randn(2, 3, 4, generator=generator)
     keys = torch.randn(2, 5, 4, generator=generator)
     bandwidth = 1.7
-    wanted = _by_differences(queries, keys, bandwidth)
-    found = tensor_like(call(gaussian_scores, queries, keys, bandwidth), wanted, "your score")
+    expected = _by_differences(queries, keys, bandwidth)
+    result = tensor_like(call(gaussian_scores, queries, keys, bandwidth), expected, "your score")
 
     products = queries @ keys.transpose(1, 2)  # (B, Q, K)
     key_norms = keys.square().sum(dim=-1).unsqueeze(1)  # (B, 1, K)
     query_norms = queries.square().sum(dim=-1).unsqueeze(2)  # (B, Q, 1)
     recognise(
-        found,
+        result,
         [
-            (-wanted, "The sign: a near key needs a high score, so distances count as negative."),
-            (wanted * bandwidth, "Divide by the square of the bandwidth."),
-            (2 * wanted, "The factor 1/2 is missing."),
-            (wanted * bandwidth**2, "The bandwidth is not used."),
+            (-expected, "The sign: a near key needs a high score, so distances count as negative."),
+            (expected * bandwidth, "Divide by the square of the bandwidth."),
+            (2 * expected, "The factor 1/2 is missing."),
+            (expected * bandwidth**2, "The bandwidth is not used."),
             (
                 products / bandwidth**2,
                 "That is the dot product alone; the norms of query and key are missing.",
@@ -279,17 +255,17 @@ def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Ten
                 (products - query_norms / 2) / bandwidth**2,
                 "The key's norm is missing, and that one changes the weights.",
             ),
-            (wanted.exp(), "That is the kernel; its logarithm is the score."),
-            (wanted.softmax(dim=-1), "These are weights; stop before the softmax."),
+            (expected.exp(), "That is the kernel; its logarithm is the score."),
+            (expected.softmax(dim=-1), "These are weights; stop before the softmax."),
         ],
     )
-    same(found, wanted, "Expand ‖q - k‖² into a dot product and two norms.", "your score")
+    same(result, expected, "Expand ‖q - k‖² into a dot product and two norms.", "your score")
 
     wide = torch.randn(1, 32, 32, generator=generator)
     with LargestTensor() as seen:
-        found = call(gaussian_scores, wide, wide, 3.0)
+        result = call(gaussian_scores, wide, wide, 3.0)
     same(
-        found,
+        result,
         _by_differences(wide, wide, 3.0),
         "Take the sizes from the arguments.",
         "with 32 keys, your score",
@@ -302,19 +278,19 @@ def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Ten
 @check("3.6", right=(2.02,), wrong=[1.0, 0.5, -2.0, 3.0])
 def check_slope(measured_slope: float) -> str:
     """The growth of the variance of q·k over d for entries that share a component."""
-    found = number(measured_slope, "the slope")
-    if 0.9 <= found <= 1.1:
+    result = number(measured_slope, "the slope")
+    if 0.9 <= result <= 1.1:
         raise Differs(
             "A slope of 1 belongs to independent entries, or to a deviation where the variance is "
             "asked for. Is s drawn once for each vector, and shared by its entries?"
         )
-    if 0.4 <= found <= 0.6:
+    if 0.4 <= result <= 0.6:
         raise Differs("A slope of 1/2 belongs to the deviation of independent entries.")
-    if -2.2 <= found <= -1.8:
+    if -2.2 <= result <= -1.8:
         raise Differs("The sign: the variance grows with d.")
-    if not 1.75 <= found <= 2.2:
+    if not 1.75 <= result <= 2.2:
         raise Differs(
-            f"The slope is {found:.3g}. Take the variance over many pairs, and fit log(variance) "
+            f"The slope is {result:.3g}. Take the variance over many pairs, and fit log(variance) "
             "over log(d)."
         )
     return "close to 2: the shared parts add up in step, so such vectors need a division by d."
@@ -328,7 +304,7 @@ def _size_among_equals(n: int) -> float:
 def check_size_among_equals(size_among_equals: Callable[[int], float]) -> str:
     """The size of the softmax Jacobian when n keys have the weight 1/n each."""
     counts = (1, 2, 3, 16, 100)
-    found = [number(call(size_among_equals, n), f"For n = {n}, your size") for n in counts]
+    result = [number(call(size_among_equals, n), f"For n = {n}, your size") for n in counts]
     mistakes: list[tuple[Callable[[int], float], str]] = [
         (
             lambda n: 1 / n,
@@ -343,17 +319,14 @@ def check_size_among_equals(size_among_equals: Callable[[int], float]) -> str:
             lambda n: math.sqrt(n) * (n - 1) / n**2,
             "That is the diagonal alone; the n(n - 1) entries -1/n² count too.",
         ),
-        (
-            lambda n: math.sqrt(n - 1),
-            "Every entry of J has a factor 1/n, which is missing.",
-        ),
+        (lambda n: math.sqrt(n - 1), "Every entry of J has a factor 1/n, which is missing."),
     ]
-    recognise(found, [([formula(n) for n in counts], hint) for formula, hint in mistakes])
-    for x, n in zip(found, counts, strict=True):
-        wanted = _size_among_equals(n)
-        if not math.isclose(x, wanted, rel_tol=1e-4, abs_tol=1e-5):
+    recognise(result, [([formula(n) for n in counts], hint) for formula, hint in mistakes])
+    for x, n in zip(result, counts, strict=True):
+        expected = _size_among_equals(n)
+        if not math.isclose(x, expected, rel_tol=1e-4, abs_tol=1e-5):
             raise Differs(
-                f"For n = {n} your function gives {x:.4g}; the size is {wanted:.4g}. "
+                f"For n = {n} your function gives {x:.4g}; the size is {expected:.4g}. "
                 "Compare with what the lab shows."
             )
     return "√(n - 1) / n, which is largest where two keys compete."
@@ -393,18 +366,18 @@ def check_repaired(attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
     )
     valid = torch.tensor([True, True, False, True, True, False])
     tensors = queries, keys, values, valid
-    wanted = _attention()(*tensors)
-    found = tensor_like(call(attention, *tensors), wanted, "your output")
+    expected = _attention()(*tensors)
+    result = tensor_like(call(attention, *tensors), expected, "your output")
 
-    if found.isnan().any():
+    if result.isnan().any():
         raise Differs(
             "The mask is right now. But a softmax along the queries meets a column of nothing but "
             "minus infinity, and divides 0 by 0. Along which axis should weights sum to 1?"
         )
-    recognise(found, [(_attention(*left)(*tensors), hint) for left, hint in LEFT.items()])
+    recognise(result, [(_attention(*left)(*tensors), hint) for left, hint in LEFT.items()])
     unmasked = _attention()(queries, keys, values, torch.ones(6, dtype=torch.bool))
-    recognise(found, [(unmasked, "The mask is gone: the padding counts again.")])
-    same(found, wanted, "Compare with the walk's six lines.", "your output")
+    recognise(result, [(unmasked, "The mask is gone: the padding counts again.")])
+    same(result, expected, "Compare with the walk's six lines.", "your output")
     return "the scale is the width's, the softmax runs along the keys, the mask comes before it."
 
 
@@ -425,7 +398,7 @@ def check_leak(letter: str) -> str:
 @check("3b.3", right=(512, 8), wrong=[(512, 1), (512, 2)])
 def check_box(box: float, sheet: float) -> str:
     """Room in MiB for the hidden units of an additive score, and for the scores themselves."""
-    found, scores = number(box, "the box"), number(sheet, "the sheet")
+    result, scores = number(box, "the box"), number(sheet, "the sheet")
     hints = {
         64.0: "That is one sentence pair; the batch has 8.",
         128.0: "That counts numbers. Each takes 4 bytes.",
@@ -435,9 +408,9 @@ def check_box(box: float, sheet: float) -> str:
         536.870912: "That is in millions of bytes; a MiB has 1,048,576.",
         1.0: "A pair of a query and a key needs h numbers here, and there are 8 sentence pairs.",
     }
-    recognise(found, hints.items(), rtol=1e-3, atol=0)
-    if not math.isclose(found, 512.0, rel_tol=1e-3):
-        raise Differs(f"The box is {found:.4g}. Multiply B, Q, K, h and 4, and divide by 2^20.")
+    recognise(result, hints.items(), rtol=1e-3, atol=0)
+    if not math.isclose(result, 512.0, rel_tol=1e-3):
+        raise Differs(f"The box is {result:.4g}. Multiply B, Q, K, h and 4, and divide by 2^20.")
     if math.isclose(scores, 1.0, rel_tol=1e-3):
         raise Differs("The box is right. That sheet is for one sentence pair; the batch has 8.")
     if not math.isclose(scores, 8.0, rel_tol=1e-3):
@@ -468,23 +441,21 @@ def check_one_more(one_more: Callable[[Tensor], Tensor]) -> str:
     generator = torch.Generator().manual_seed(40)
     for count, width in ((3, 4), (5, 2)):
         queries = torch.randn(count, width, generator=generator)
-        wanted = _one_more(queries)
-        found = call(one_more, queries, case=f"with {count} queries of width {width}")
-        found = tensor_like(found, wanted, "what your function gives")
-        added = found[:, -1]
-        if agrees(found[:, 1:], queries):
+        expected = _one_more(queries)
+        result = call(one_more, queries, case=f"with {count} queries of width {width}")
+        result = tensor_like(result, expected, "what your function gives")
+        added = result[:, -1]
+        if agrees(result[:, 1:], queries):
             raise Differs("Put the new entry at the end, where the new column of W_q stands.")
-        same(found[:, :-1], queries, "The query itself should stay as it is.", "what you give")
+        same(result[:, :-1], queries, "The query itself should stay as it is.", "what you give")
         recognise(
             added,
-            [
-                (torch.zeros(count), "A 0 times the new column is 0, and the mirror stays whole."),
-            ],
+            [(torch.zeros(count), "A 0 times the new column is 0, and the mirror stays whole.")],
         )
         if not agrees(added, added[:1].expand(count)):
             raise Differs("A bias is the same for all queries, so the new entry has to be, too.")
         mirrored = call(one_more, -queries, case="with the same queries, their signs turned")
-        mirrored = tensor_like(mirrored, wanted, "what your function gives")
+        mirrored = tensor_like(mirrored, expected, "what your function gives")
         if not agrees(mirrored[:, -1], added):
             raise Differs("With the signs of the queries, yours turns too: that is still a mirror.")
     return "a constant entry has a column of its own, and that column is the bias."

@@ -33,8 +33,8 @@ THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 """The thresholds of exercise 4.9: 0.05, 0.10, …, 0.95."""
 
 
-def _close(found: float, wanted: float) -> bool:
-    return math.isclose(found, wanted, rel_tol=1e-4, abs_tol=1e-5)
+def _close(result: float, expected: float) -> bool:
+    return math.isclose(result, expected, rel_tol=1e-4, abs_tol=1e-5)
 
 
 def _error_rate(
@@ -54,7 +54,7 @@ def check_error_rate(
     error_rate: Callable[[AbstractSet[Link], AbstractSet[Link], AbstractSet[Link]], float],
 ) -> str:
     """The alignment error rate of found links, beside sure and possible ones."""
-    found = number(call(error_rate, FOUND, SURE, POSSIBLE), "your error rate")
+    result = number(call(error_rate, FOUND, SURE, POSSIBLE), "your error rate")
     a, s, p = len(FOUND), len(SURE), len(POSSIBLE)
     in_s, in_p = len(FOUND & SURE), len(FOUND & POSSIBLE)
     precision, recall = in_p / a, in_s / s
@@ -89,7 +89,7 @@ def check_error_rate(
         ),
         (100 * (1 - (in_s + in_p) / (a + s)), "That is in per cent; give a share from 0 to 1."),
     ]
-    recognise(found, mistakes)
+    recognise(result, mistakes)
     other = frozenset({(0, 0), (1, 2)})
     cases = [
         ("with |A| = 8, |S| = 5, |A ∩ S| = 4 and |A ∩ P| = 6", FOUND, SURE, POSSIBLE),
@@ -100,12 +100,12 @@ def check_error_rate(
     ]
     for case, links, sure, possible in cases:
         rate = number(call(error_rate, links, sure, possible, case=case), f"{case}, your rate")
-        wanted = _error_rate(links, sure, possible)
-        if abs(rate - wanted) > 1e-4:  # four digits are enough
+        expected = _error_rate(links, sure, possible)
+        if abs(rate - expected) > 1e-4:  # four digits are enough
             hint = ""
             if sure is not SURE and abs(rate - _with_five_sure(links, sure, possible)) < 1e-4:
                 hint = " Count the sure links; there are not always five."
-            raise Differs(f"{case}, your error rate is {apart(rate, wanted)}{hint}")
+            raise Differs(f"{case}, your error rate is {apart(rate, expected)}{hint}")
     return "sure links have to be found, possible ones may be."
 
 
@@ -158,11 +158,11 @@ def check_context(context: Callable[..., Tensor]) -> str:
         return scores.masked_fill(~valid, -math.inf).softmax(dim=0)
 
     weights, everywhere = weigh(scores), scores.softmax(dim=0)
-    wanted = _context(query, keys, values, W_q, W_k, w_v, 3)
-    found = call(context, query, keys, values, W_q, W_k, w_v, 3)
+    expected = _context(query, keys, values, W_q, W_k, w_v, 3)
+    result = call(context, query, keys, values, W_q, W_k, w_v, 3)
     dot_products = [keys @ query, k @ q]
     dot_products += [keys @ query / math.sqrt(4), k @ q / math.sqrt(6)]
-    mistakes = [
+    table = [
         (
             [weigh((q + k) @ w_v) @ values],
             "The hyperbolic tangent is missing: without it the query cancels out, and the context "
@@ -196,18 +196,20 @@ def check_context(context: Callable[..., Tensor]) -> str:
             "The projections are swapped: W_q is the query's, W_k the keys'.",
         ),
     ]
-    recognise(found, [(result, hint) for results, hint in mistakes for result in results])
+    recognise(result, [(mistake, hint) for mistakes, hint in table for mistake in mistakes])
     what = "your context"
-    same(found, wanted, "Score the keys, softmax over the valid ones, average their values.", what)
+    same(
+        result, expected, "Score the keys, softmax over the valid ones, average their values.", what
+    )
 
     longer, W_longer = draw(7), draw(6, 7)
-    wanted = _context(longer, keys, values, W_longer, W_k, w_v, 3)
-    found = call(context, longer, keys, values, W_longer, W_k, w_v, 3)
-    same(found, wanted, "Query and keys may differ in width.", "for a longer query, it")
+    expected = _context(longer, keys, values, W_longer, W_k, w_v, 3)
+    result = call(context, longer, keys, values, W_longer, W_k, w_v, 3)
+    same(result, expected, "Query and keys may differ in width.", "for a longer query, it")
     for valid_len in (1, 5):
-        found = call(context, query, keys, values, W_q, W_k, w_v, valid_len)
+        result = call(context, query, keys, values, W_q, W_k, w_v, valid_len)
         same(
-            found,
+            result,
             _context(query, keys, values, W_q, W_k, w_v, valid_len),
             "The first valid_len keys count, and all of these.",
             f"with valid_len = {valid_len}, your context",
@@ -216,23 +218,23 @@ def check_context(context: Callable[..., Tensor]) -> str:
     other = draw(3), draw(8, 2), draw(8, 4), draw(5, 3), draw(5, 2), draw(5)
     other[1][1] = other[1][0]  # two words with one key, and two values
     case = "with 8 keys and other widths"
-    found = call(context, *other, 6, case=case)
-    wanted = _context(*other, 6)
-    same(found, wanted, "Take the sizes from the arguments.", f"{case}, your context")
+    result = call(context, *other, 6, case=case)
+    expected = _context(*other, 6)
+    same(result, expected, "Take the sizes from the arguments.", f"{case}, your context")
 
     for scale, valid_len in ((900.0, 6), (-900.0, 6), (900.0, 1), (-900.0, 1)):
         query, keys, values, W_q, W_k, w_v = *other[:5], scale * other[5]
-        found = call(context, query, keys, values, W_q, W_k, w_v, valid_len)
-        wanted = _context(query, keys, values, W_q, W_k, w_v, valid_len)
+        result = call(context, query, keys, values, W_q, W_k, w_v, valid_len)
+        expected = _context(query, keys, values, W_q, W_k, w_v, valid_len)
         first = _scores(query, keys, W_q, W_k, w_v)[0]
         what = f"with a score of {first:.0f}, your context"
-        found = tensor_like(found, wanted, what)
-        if not found.isfinite().all() or ((found == 0).all()):
+        result = tensor_like(result, expected, what)
+        if not result.isfinite().all() or ((result == 0).all()):
             raise Differs(
-                f"{what} is {found[0]:g}: exp of such scores is infinite or 0. torch.softmax "
+                f"{what} is {result[0]:g}: exp of such scores is infinite or 0. torch.softmax "
                 "takes off the largest score first; so mask first, and then let it do the rest."
             )
-        same(found, wanted, "Only minus infinity is lower than every valid score.", what)
+        same(result, expected, "Only minus infinity is lower than every valid score.", what)
     return "scores by a small network, a softmax over the words, an average of their values."
 
 
@@ -283,11 +285,11 @@ def check_masked_loss(masked_loss: Callable[[Tensor, Tensor, Tensor], Tensor]) -
     valid, losses = _valid(targets, valid_lens), _token_losses(logits, targets)
     chances = (-losses).exp()
     total, num_valid = (losses * valid).sum(), valid.sum()
-    wanted = total / num_valid
+    expected = total / num_valid
 
-    found = number(call(masked_loss, logits, targets, valid_lens), "your loss")
+    result = number(call(masked_loss, logits, targets, valid_lens), "your loss")
     not_zero = targets != 0
-    mistakes = [
+    table = [
         ([losses.mean()], "That is the mean over all B · T places: the padding counts, too."),
         (
             [total / losses.numel()],
@@ -300,27 +302,27 @@ def check_masked_loss(masked_loss: Callable[[Tensor, Tensor, Tensor], Tensor]) -
             "That is the mean of the sentences' means: a token of a short sentence counts for "
             "more. Add up all valid tokens, then divide once.",
         ),
-        ([wanted / math.log(2)], "These are bits, by a logarithm to base 2; nats are asked for."),
+        ([expected / math.log(2)], "These are bits, by a logarithm to base 2; nats are asked for."),
         (
             [sign * (chances * valid).sum() / num_valid for sign in (1, -1)]
             + [((1 - chances) * valid).sum() / num_valid],
             "You averaged probabilities; the loss of a token is minus their logarithm.",
         ),
         ([total], "That is the sum of the valid tokens' losses; divide by how many there are."),
-        ([-wanted], "The sign: a likely token has a low loss, so take minus the logarithm."),
-        ([wanted.exp()], "That is the perplexity; its logarithm is the loss."),
+        ([-expected], "The sign: a likely token has a low loss, so take minus the logarithm."),
+        ([expected.exp()], "That is the perplexity; its logarithm is the loss."),
         (
             [losses[not_zero].mean(), losses[not_zero & valid].mean()],
             "You left out the tokens 0. Padding is what comes after valid_lens, whatever it holds.",
         ),
     ]
-    recognise(found, [(result, hint) for results, hint in mistakes for result in results])
-    same(found, wanted, "Take minus log softmax at the target, over valid tokens.", "your loss")
+    recognise(result, [(mistake, hint) for mistakes, hint in table for mistake in mistakes])
+    same(result, expected, "Take minus log softmax at the target, over valid tokens.", "your loss")
 
     # What the model says in the padding is far off, but no probability falls to 0 yet.
     loud = torch.where(valid.unsqueeze(2), logits, 10 * logits)
     again = number(call(masked_loss, loud, targets, valid_lens), "your loss")
-    same(again, wanted, "What stands in the padding must not matter.", "for other padding, it")
+    same(again, expected, "What stands in the padding must not matter.", "for other padding, it")
     lengths = torch.tensor([0, 3, 1])
     fewer = number(call(masked_loss, logits, targets, lengths), "for an empty sentence, your loss")
     rest = losses[1:][valid[1:]].mean()
@@ -328,13 +330,13 @@ def check_masked_loss(masked_loss: Callable[[Tensor, Tensor, Tensor], Tensor]) -
 
     logits = 3 * torch.randn(2, 7, 3, generator=generator)
     targets, valid_lens = torch.randint(3, (2, 7), generator=generator), torch.tensor([4, 7])
-    wanted = _masked_loss(logits, targets, valid_lens)
+    expected = _masked_loss(logits, targets, valid_lens)
     case = "with 2 sentences of 7 tokens and 3 words"
-    found = number(call(masked_loss, logits, targets, valid_lens, case=case), f"{case}, your loss")
-    same(found, wanted, "Take the sizes from the arguments.", f"{case}, your loss")
+    result = number(call(masked_loss, logits, targets, valid_lens, case=case), f"{case}, your loss")
+    same(result, expected, "Take the sizes from the arguments.", f"{case}, your loss")
     # A number added to all logits of a token leaves its softmax as it is.
     shift = torch.linspace(-900, 900, 14).reshape(2, 7, 1)
-    if not _close(_loss(call(masked_loss, logits + shift, targets, valid_lens)), wanted.item()):
+    if not _close(_loss(call(masked_loss, logits + shift, targets, valid_lens)), expected.item()):
         raise Differs(
             "All is right but for logits far from 0, whose exponentials are 0 or infinite. "
             "log_softmax takes off each token's largest logit first."
@@ -409,8 +411,8 @@ def count_links(pairs: Sequence[Pair], matrices: Sequence[Any]) -> Tensor:
             for source, target in links:
                 gold[kind, target, source] = True
         # A float32 lies up to 6e-8 beside the number that it stands for; the judge allows 1e-7.
-        found = weights + 1e-7 >= grid  # (T, S) >= (19, 1, 1) -> (19, T, S)
-        for column, chosen in enumerate((found & gold[0], found & gold[1], found)):
+        result = weights + 1e-7 >= grid  # (T, S) >= (19, 1, 1) -> (19, T, S)
+        for column, chosen in enumerate((result & gold[0], result & gold[1], result)):
             counts[:, place, column] = chosen.sum(dim=(1, 2))
         counts[:, place, 3] = gold[0].sum()
     return counts
@@ -446,10 +448,10 @@ EXAMPLE_MATRICES = [[[0.62, 0.38]] * 40] + [[[0.3, 0.3, 0.4]]] * 4
 )
 def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Any]) -> str:
     """The threshold of lowest error rate over all pairs, when weights from it on are links."""
-    found = number(answer, "the threshold")
-    places = [i for i, x in enumerate(THRESHOLDS) if math.isclose(found, x, abs_tol=1e-6)]
+    result = number(answer, "the threshold")
+    places = [i for i, x in enumerate(THRESHOLDS) if math.isclose(result, x, abs_tol=1e-6)]
     if not places:
-        raise Differs(f"{found:g} is not one of the thresholds 0.05, 0.10, …, 0.95.")
+        raise Differs(f"{result:g} is not one of the thresholds 0.05, 0.10, …, 0.95.")
     if len(pairs) != len(matrices) or len(pairs) == 0:
         raise Differs(
             f"There are {len(pairs)} pairs and {len(matrices)} matrices; one matrix for each pair "
@@ -486,7 +488,7 @@ def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Any
         )
     elif _lowest(rates_of_pairs[:, 0]) == [here]:
         reason += " Yours is best for the first sentence; all pairs count."
-    raise Differs(f"At {found:.2f} the error rate over all pairs is {rates[here]:.3f}. {reason}")
+    raise Differs(f"At {result:.2f} the error rate over all pairs is {rates[here]:.3f}. {reason}")
 
 
 def _links(row_of: int, look_at: Tensor, num_rows: int) -> set[Link]:
@@ -525,11 +527,11 @@ def check_links(links_of: Callable[[Tensor], AbstractSet[Link]]) -> str:
         weights[1, -1] = 0.9  # this step looks at <eos>, and at a word next
         weights[1, 1] += 0.01
         case = f"with {target_length} French and {source_length} English words"
-        found = call(links_of, weights, case=case)
-        if not isinstance(found, AbstractSet):
-            raise Differs(f"a set of links is needed; this is {type(found).__name__}.")
+        result = call(links_of, weights, case=case)
+        if not isinstance(result, AbstractSet):
+            raise Differs(f"a set of links is needed; this is {type(result).__name__}.")
         right = _links_of(weights)
-        if found == right:
+        if result == right:
             continue
         everywhere = weights.argmax(dim=1)
         down = weights.argmax(dim=0).tolist()
@@ -572,10 +574,10 @@ def check_links(links_of: Callable[[Tensor], AbstractSet[Link]]) -> str:
             ([{(b, a) for a, b in right}], "A link is (English place, French place)."),
         ]
         for results, hint in mistakes:
-            if found in results:
+            if result in results:
                 raise Differs(hint)
-        extra = sorted(found - right)
-        missing = sorted(right - found)
+        extra = sorted(result - right)
+        missing = sorted(right - result)
         raise Differs(
             f"{case}, you have {extra[:2] or 'nothing'} too much and lack "
             f"{missing[:2] or 'nothing'}. A link is (English place, French place)."
@@ -590,7 +592,7 @@ def check_links(links_of: Callable[[Tensor], AbstractSet[Link]]) -> str:
 )
 def check_evidence(plausible: str, faithful: str) -> str:
     """Which of five findings speak for plausible, and which for faithful: A and C."""
-    wanted = {"plausible": "A", "faithful": "C"}
+    expected = {"plausible": "A", "faithful": "C"}
     hints = {
         ("plausible", "B"): "BLEU judges the translation. Both of the walk's models had 96.",
         ("plausible", "C"): "Hiding asks what the model used; no person's links come into it.",
@@ -607,7 +609,7 @@ def check_evidence(plausible: str, faithful: str) -> str:
         chosen = set(answer.upper()) - set(" ,")
         if unknown := sorted(chosen - set("ABCDE")):
             raise Differs(f"There are A to E; {unknown[0]!r} is none of them.")
-        for letter in sorted(chosen - set(wanted[kind])):
+        for letter in sorted(chosen - set(expected[kind])):
             raise Differs(f"Does {letter} speak for {kind}? {hints[kind, letter]}")
         if not chosen:
             raise Differs(f"One of the five does speak for {kind}.")
@@ -636,10 +638,10 @@ def check_hidden_weights(hidden_weights: Callable[[Tensor, int, list[int]], Tens
     def weigh(scores: Tensor, seen: Tensor) -> Tensor:
         return scores.masked_fill(~seen, -math.inf).softmax(dim=0)
 
-    wanted = _hidden_weights(scores, 5, hidden)
+    expected = _hidden_weights(scores, 5, hidden)
     result = call(hidden_weights, scores, 5, hidden)
-    found = tensor_like(result, wanted, "your weights")
-    mistakes = [
+    result = tensor_like(result, expected, "your weights")
+    table = [
         (
             [weigh(scores, valid) * seen, scores.softmax(dim=0) * seen],
             "The hidden weight is gone, but the others do not share out 1: hide the *score*, "
@@ -659,13 +661,13 @@ def check_hidden_weights(hidden_weights: Callable[[Tensor, int, list[int]], Tens
             "It is the other way round: the places in `hidden` are not to be seen.",
         ),
     ]
-    recognise(found, [(result, hint) for results, hint in mistakes for result in results])
-    same(found, wanted, "Hide scores by minus infinity, then take the softmax.", "your weights")
+    recognise(result, [(mistake, hint) for mistakes, hint in table for mistake in mistakes])
+    same(result, expected, "Hide scores by minus infinity, then take the softmax.", "your weights")
 
     low = torch.tensor([-2e9, 0.0, -3e9])
-    found = tensor_like(call(hidden_weights, low, 3, [1]), low, "with very low scores, yours")
+    result = tensor_like(call(hidden_weights, low, 3, [1]), low, "with very low scores, yours")
     same(
-        found,
+        result,
         torch.tensor([1.0, 0.0, 0.0]),
         "Only minus infinity is lower than every score.",
         "with scores of -2e9, 0 and -3e9 and the second hidden, your weights",
@@ -675,9 +677,9 @@ def check_hidden_weights(hidden_weights: Callable[[Tensor, int, list[int]], Tens
         ("with two hidden", 6, [0, 5]),
         ("with padding hidden again", 3, [4, 0]),
     ):
-        wanted = _hidden_weights(scores, length, places)
-        found = call(hidden_weights, scores, length, places, case=case)
-        same(found, wanted, "Which places are left?", f"{case}, your weights")
+        expected = _hidden_weights(scores, length, places)
+        result = call(hidden_weights, scores, length, places, case=case)
+        same(result, expected, "Which places are left?", f"{case}, your weights")
     nothing = call(hidden_weights, scores, 2, [0, 1], case="with all hidden")
     nothing = tensor_like(nothing, scores, "with all hidden, your result")
     if nothing.isnan().any():
@@ -716,7 +718,7 @@ def check_audit(first: bool, second: bool, third: bool) -> str:
         which: truth(answer, f"your answer to the {which} claim")
         for which, answer in zip(hints, (first, second, third), strict=True)
     }
-    for which, (wanted, hint) in hints.items():
-        if answers[which] is not wanted:
+    for which, (expected, hint) in hints.items():
+        if answers[which] is not expected:
             raise Differs(f"The {which} claim: {hint[0].lower() + hint[1:]}")
     return "an error rate judges model, labels and encoder at once; ask which of them it was."

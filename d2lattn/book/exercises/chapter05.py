@@ -33,8 +33,8 @@ def _join(heads: Tensor) -> Tensor:
 def check_join(join: Callable[[Tensor], Tensor]) -> str:
     """The heads' outputs (B, H, N, d) side by side, (B, N, H d)."""
     heads = torch.arange(2 * 3 * 4 * 2, dtype=torch.float32).reshape(2, 3, 4, 2)
-    wanted = _join(heads)
-    found = call(join, heads)
+    expected = _join(heads)
+    result = call(join, heads)
     mistakes = [
         (
             heads.reshape(2, 4, 6),
@@ -50,11 +50,11 @@ def check_join(join: Callable[[Tensor], Tensor]) -> str:
         (heads.sum(dim=1), "The heads are joined end to end, not added up."),
         (heads.mean(dim=1), "The heads are joined end to end, not averaged."),
     ]
-    recognise(found, mistakes)
-    same(found, wanted, "Row n holds head 1's numbers at position n, then head 2's.", "your row")
+    recognise(result, mistakes)
+    same(result, expected, "Row n holds head 1's numbers at position n, then head 2's.", "your row")
     other = torch.randn(1, 5, 2, 3, generator=torch.Generator().manual_seed(5))
-    found = call(join, other, case="with 5 heads")
-    same(found, _join(other), "Take the sizes from x.", "with 5 heads, it")
+    result = call(join, other, case="with 5 heads")
+    same(result, _join(other), "Take the sizes from x.", "with 5 heads, it")
     return "heads go behind positions, then the last two axes become one."
 
 
@@ -78,9 +78,9 @@ def check_padded_heads(
         k, v = torch.randn(2, 2, heads, heads + 1, width, generator=generator)
         valid = torch.ones(2, heads + 1, dtype=torch.bool)
         valid[0, -2:], valid[1, -1] = False, heads == 2
-        wanted, output = _masked_heads(q, k, v, valid)
-        found = call(padded_heads, q, k, v, valid)
-        parts = several(found, 2, "Give two tensors: the weights and the joined outputs.")
+        expected, output = _masked_heads(q, k, v, valid)
+        result = call(padded_heads, q, k, v, valid)
+        parts = several(result, 2, "Give two tensors: the weights and the joined outputs.")
         every, _ = _masked_heads(q, k, v, torch.ones_like(valid))
         mistakes = [
             (every, "The padding takes part: mask the scores before the softmax."),
@@ -96,27 +96,23 @@ def check_padded_heads(
         ]
         recognise(parts[0], mistakes)
         what = f"with {heads} heads, your weight"
-        same(parts[0], wanted, "Each head masks the keys that the sentence does not have.", what)
-        stacked = (wanted @ v).reshape(output.shape)
+        same(parts[0], expected, "Each head masks the keys that the sentence does not have.", what)
+        stacked = (expected @ v).reshape(output.shape)
         recognise(
             parts[1], [(stacked, "Your outputs have the right shape, and heads and rows mixed.")]
         )
         same(parts[1], output, "Weigh the values, then join as in 5.1.", "your output")
         q[..., 0], k[..., 0] = 6, k[..., 0] - 15 * math.sqrt(width)  # all scores are 90 lower
-        found = several(call(padded_heads, q, k, v, valid), 2, "Give two tensors, always.")
+        result = several(call(padded_heads, q, k, v, valid), 2, "Give two tensors, always.")
         what = "where all scores are below −80, your weight"
-        same(found[0], _masked_heads(q, k, v, valid)[0], "A masked score is −∞, below any.", what)
+        same(result[0], _masked_heads(q, k, v, valid)[0], "A masked score is −∞, below any.", what)
     return "one mask for all heads, a scale of their own width."
 
 
 @check(
     "5.3",
     right=((1_048_576, 64, 80_000),),
-    wrong=[
-        ((5, 64, 80_000),),
-        ((1_048_576, 63, 80_000),),
-        ((1_048_576, 64, 800),),
-    ],
+    wrong=[((5, 64, 80_000),), ((1_048_576, 63, 80_000),), ((1_048_576, 64, 800),)],
 )
 def check_estimate(answer: Sequence[int]) -> str:
     """Parameters, the width under the root, and weights for D = 512, eight heads, 100 by 100."""
@@ -155,35 +151,33 @@ def _in_heads(q: Tensor, k: Tensor, v: Tensor, num_heads: int) -> Tensor:
 
 
 @check("5.4", right=(_in_heads,))
-def check_repaired(
-    repaired: Callable[[Tensor, Tensor, Tensor, int], Tensor],
-) -> str:
+def check_repaired(repaired: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
     """Attention in heads, of projected queries, keys and values (B, N, D), joined."""
     generator = torch.Generator().manual_seed(55)
-    for batch, asked, known, width, heads in ((2, 4, 6, 8, 2), (1, 3, 3, 6, 3)):
-        q = torch.randn(batch, asked, width, generator=generator)
-        k, v = torch.randn(2, batch, known, width, generator=generator)
+    for batch, num_queries, num_keys, width, heads in ((2, 4, 6, 8, 2), (1, 3, 3, 6, 3)):
+        q = torch.randn(batch, num_queries, width, generator=generator)
+        k, v = torch.randn(2, batch, num_keys, width, generator=generator)
 
-        every = torch.ones(batch, known, dtype=torch.bool)
+        every = torch.ones(batch, num_keys, dtype=torch.bool)
         qs, ks, vs = (_split(x, heads) for x in (q, k, v))
         q_cut, k_cut, v_cut = (x.reshape(batch, heads, x.shape[1], -1) for x in (q, k, v))
-        weights, wanted = _masked_heads(qs, ks, vs, every)
-        found = tensor_like(call(repaired, q, k, v, heads), wanted, "your output")
+        weights, expected = _masked_heads(qs, ks, vs, every)
+        result = tensor_like(call(repaired, q, k, v, heads), expected, "your output")
         unscaled = _masked_heads(qs, ks, vs, every, width)[1]
         scores = qs @ ks.mT / math.sqrt(width // heads)
         sideways = _join(scores.softmax(dim=-2) @ vs)
         mistakes = [
             (unscaled, "The scale is still that of the whole width."),
             (sideways, "The softmax runs along the queries; each query shares out 1 over keys."),
-            ((weights @ vs).reshape(wanted.shape), "The join still mixes heads and rows."),
+            ((weights @ vs).reshape(expected.shape), "The join still mixes heads and rows."),
             (
                 _masked_heads(q_cut, k_cut, v_cut, every)[1],
                 "The cut is still a reshape, which gives head 1 the first positions.",
             ),
         ]
-        recognise(found, mistakes)
+        recognise(result, mistakes)
         hint = "Compare each line with the walk's listing, on a batch that you can follow."
-        same(found, wanted, hint, "your output")
+        same(result, expected, hint, "your output")
     return "split and join keep positions together, each head has its own scale."
 
 
@@ -226,19 +220,19 @@ def check_slope(slope: Callable[[float, Tensor, Tensor, float, float], Tensor]) 
     ys = xs.sin() + 0.1 * torch.randn(40, generator=generator)
     for x, bandwidth, delta in ((0.3, 0.4, 0.25), (1.6, 0.7, 0.4)):
         above, below = (_kernel_mean(x + d, xs, ys, bandwidth) for d in (delta, -delta))
-        wanted = _slope(x, xs, ys, bandwidth, delta)
-        found = number(call(slope, x, xs, ys, bandwidth, delta), "your slope")
+        expected = _slope(x, xs, ys, bandwidth, delta)
+        result = number(call(slope, x, xs, ys, bandwidth, delta), "your slope")
         at_x = _kernel_mean(x, xs, ys, bandwidth)
         hints = [
-            (-wanted, "The sign: a rising curve has a positive slope."),
+            (-expected, "The sign: a rising curve has a positive slope."),
             (above - below, "That is the rise. Over which distance?"),
             ((above - below) / delta, "The two looks are 2 delta apart."),
             ((above - at_x) / delta, "Look on both sides of x."),
             ((above + below) / 2, "That is the average of the two looks; subtract."),
         ]
-        recognise(found, hints)
+        recognise(result, hints)
         hint = "Two kernel averages, one at x + delta, one at x − delta."
-        same(found, wanted.double(), hint, "your slope")
+        same(result, expected.double(), hint, "your slope")
     return "one head looks to the right, one to the left, and the last matrix subtracts."
 
 
@@ -282,8 +276,8 @@ def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor
         W_o = torch.randn(out, heads * width, generator=generator)
         blocks = W_o.T.unflatten(0, (heads, width))  # (H, d, O)
         lengths = (values @ blocks).norm(dim=-1).unsqueeze(1)  # (H, 1, K)
-        wanted = _contributions(weights, values, W_o)
-        found = call(contributions, weights, values, W_o)
+        expected = _contributions(weights, values, W_o)
+        result = call(contributions, weights, values, W_o)
         inside = weights * values.norm(dim=-1).unsqueeze(1)
         mistakes = [
             (
@@ -293,12 +287,12 @@ def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor
             ),
             (lengths.expand_as(weights), "That is how long the values arrive; times the weight."),
             (weights, "These are the weights. How long is the value that they multiply?"),
-            (wanted.square(), "That is the squared length; take the root."),
+            (expected.square(), "That is the squared length; take the root."),
             (weights * lengths.square(), "The squared length: take the root before the weight."),
         ]
-        recognise(found, mistakes)
+        recognise(result, mistakes)
         hint = "Head i meets columns i d to (i + 1) d of W_o."
-        same(found, wanted, hint, f"with {heads} heads, your contribution")
+        same(result, expected, hint, f"with {heads} heads, your contribution")
     return "weight times the length of what arrives."
 
 
@@ -315,8 +309,8 @@ def check_mean_brought(mean_brought: Callable[[Tensor, Tensor], Tensor]) -> str:
         brought = torch.randn(batch, heads, longest, 4, generator=generator) + 2
         valid = torch.arange(longest) < torch.tensor(lens).unsqueeze(1)  # (B, Q)
         kept = brought * valid[:, None, :, None]
-        wanted = _mean_brought(brought, valid)
-        found = call(mean_brought, brought, valid)
+        expected = _mean_brought(brought, valid)
+        result = call(mean_brought, brought, valid)
         of_each = kept.sum(dim=2) / valid.sum(dim=1)[:, None, None]  # (B, H, D)
         mistakes = [
             (
@@ -332,12 +326,12 @@ def check_mean_brought(mean_brought: Callable[[Tensor, Tensor], Tensor]) -> str:
                 "That is the mean of the sentences' means, in which a word of a short sentence "
                 "counts for more.",
             ),
-            (wanted.mean(dim=0), "One mean for all heads? Each head has its own."),
+            (expected.mean(dim=0), "One mean for all heads? Each head has its own."),
             (kept.sum(dim=(0, 2)), "That is the sum. Over how many words?"),
         ]
-        recognise(found, mistakes)
+        recognise(result, mistakes)
         hint = "Of head h, the mean over all places where valid is true."
-        same(found, wanted, hint, f"with {heads} heads, your mean")
+        same(result, expected, hint, f"with {heads} heads, your mean")
     return "the mean over words that are there, and nothing else."
 
 

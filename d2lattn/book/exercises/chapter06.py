@@ -44,23 +44,25 @@ def check_encoding_of(encoding_of: Callable[[int, int], Tensor]) -> str:
     """The encoding of one place, sine and cosine in turn."""
     for i, width in ((3, 6), (0, 4), (50, 8)):
         case = f"for place {i} and width {width}"
-        wanted = _encoding_of(i, width)
-        found = tensor_like(call(encoding_of, i, width, case=case), wanted, f"{case}, your vector")
+        expected = _encoding_of(i, width)
+        result = tensor_like(
+            call(encoding_of, i, width, case=case), expected, f"{case}, your vector"
+        )
         recognise(
-            found,
+            result,
             [
                 (
-                    torch.cat((wanted[0::2], wanted[1::2])),
+                    torch.cat((expected[0::2], expected[1::2])),
                     "All sines come before all cosines; the formula takes them in turn.",
                 ),
                 (
-                    wanted.reshape(-1, 2).flip(1).flatten(),
+                    expected.reshape(-1, 2).flip(1).flatten(),
                     "Each pair is the wrong way round: first the sine, then the cosine.",
                 ),
             ],
             atol=1e-4,
         )
-        same(found, wanted, "Lay the rows of `pairs` end to end.", f"{case}, your vector")
+        same(result, expected, "Lay the rows of `pairs` end to end.", f"{case}, your vector")
     return "a sine and a cosine in turn, a pair a hand."
 
 
@@ -130,8 +132,8 @@ def check_moves_along(moves_along: Callable[[Layer, Tensor, Tensor], bool]) -> s
     }
     verdicts = {}
     for name, (layer, _, _) in layers.items():
-        found = call(moves_along, layer, X, order, case=f"for {name}")
-        verdicts[name] = truth(found, f"for {name}, your answer")
+        result = call(moves_along, layer, X, order, case=f"for {name}")
+        verdicts[name] = truth(result, f"for {name}, your answer")
     if verdicts == dict(zip(layers, (False, False, False, False, True), strict=True)):
         if call(moves_along, _attention, X, torch.tensor([1, 0, 3, 2, 4])):  # its own inverse
             raise Differs("You reorder once by `order` and once by its inverse.")
@@ -139,8 +141,8 @@ def check_moves_along(moves_along: Callable[[Layer, Tensor, Tensor], bool]) -> s
             "Your test asks whether the answers stay as they were. They should move with the "
             "words: reorder the answers too."
         )
-    for name, (_, wanted, why) in layers.items():
-        if verdicts[name] != wanted:
+    for name, (_, expected, why) in layers.items():
+        if verdicts[name] != expected:
             raise Differs(f"For {name} your test says {verdicts[name]}; but {why}")
     if not call(moves_along, layers["a running sum"][0], X, torch.arange(5)):
         raise Differs(
@@ -159,18 +161,18 @@ def check_moves_along(moves_along: Callable[[Layer, Tensor, Tensor], bool]) -> s
 @check("6.3", right=(768,), wrong=[100])
 def check_crossing(length: float) -> str:
     """The length at which self-attention needs as many FLOPs as a GRU, for width 256."""
-    found = number(length, "the number of words")
+    result = number(length, "the number of words")
     hints = {
         256.0: "That is d itself: the constants 4 and 12 count too.",
         85.333: "That is d / 3: which of the two has the larger constant?",
         3072.0: "12 d is what the GRU has; divide by the 4 of self-attention.",
         589824.0: "That is n²: 4 n² d = 12 n d² leaves n once when both sides are divided by n.",
     }
-    recognise(found, hints.items(), rtol=1e-3, atol=0)
-    if math.isclose(found, 769.0, rel_tol=1e-6):
+    recognise(result, hints.items(), rtol=1e-3, atol=0)
+    if math.isclose(result, 769.0, rel_tol=1e-6):
         return "at n = 3 d = 768 words both need as many, so from 769 on self-attention needs more."
-    if not math.isclose(found, 768.0, rel_tol=1e-6):
-        raise Differs(f"{found:g} words is not it. Put 4 n² d = 12 n d² and solve for n.")
+    if not math.isclose(result, 768.0, rel_tol=1e-6):
+        raise Differs(f"{result:g} words is not it. Put 4 n² d = 12 n d² and solve for n.")
     return "n = 3 d = 768 words; below that, self-attention needs fewer operations."
 
 
@@ -193,11 +195,11 @@ def check_shift_matrix(shift_matrix: Callable[[int, int], Tensor]) -> str:
     """The matrix that takes the encoding of any place to that of `delta` places on."""
     for delta, width in ((3, 6), (0, 4), (-2, 8)):
         case = f"for an offset of {delta} and width {width}"
-        wanted = _shift_matrix(delta, width)
-        found = tensor_like(call(shift_matrix, delta, width, case=case), wanted, f"{case}, it")
+        expected = _shift_matrix(delta, width)
+        result = tensor_like(call(shift_matrix, delta, width, case=case), expected, f"{case}, it")
         same_angle = "All hands turn by the same angle; each pair has a speed of its own."
         mistakes = [
-            (wanted.T, "It turns the wrong way: your matrix leads to place i - delta."),
+            (expected.T, "It turns the wrong way: your matrix leads to place i - delta."),
             (_shift_matrix(1, width), "It turns on by one place, whatever the offset is."),
             (_shift(delta, torch.ones(width // 2)), same_angle),
             (
@@ -205,9 +207,9 @@ def check_shift_matrix(shift_matrix: Callable[[int, int], Tensor]) -> str:
                 "Your later hands turn faster; they should turn more slowly.",
             ),
         ]
-        recognise(found, mistakes, wanted, atol=ATOL)
+        recognise(result, mistakes, expected, atol=ATOL)
         places = torch.arange(20)
-        led = _waves(places, width) @ found.T  # (20, D) x (D, D) -> (20, D)
+        led = _waves(places, width) @ result.T  # (20, D) x (D, D) -> (20, D)
         same(
             led,
             _waves(places + delta, width),
@@ -231,7 +233,7 @@ def _placed(X: Tensor, along: int, speed: int, wave: Callable[[Tensor], Tensor])
 def check_add_positions(add_positions: Callable[[Tensor], Tensor]) -> str:
     """Add the encoding to a batch, from a listing with three mistakes."""
     X = torch.randn(3, 7, 6, generator=torch.Generator().manual_seed(65))
-    found = tensor_like(call(add_positions, X), X, "your output")
+    result = tensor_like(call(add_positions, X), X, "your output")
     right = {
         "axis": "places count along the words",
         "speed": "later hands are slower",
@@ -248,13 +250,13 @@ def check_add_positions(add_positions: Callable[[Tensor], Tensor]) -> str:
         done = [right[name] for name in right if name not in left]
         start = f"{' and '.join(done)} now. " if done else "All three mistakes are still in. "
         count = "One is left: " if len(left) == 1 else ""
-        recognise(found, [(variant, f"{start}{count}{asks[left[0]]}")], atol=ATOL)
-    same(found, _placed(X, 1, -1, torch.cos), "Compare with the walk's listing.", "your output")
+        recognise(result, [(variant, f"{start}{count}{asks[left[0]]}")], atol=ATOL)
+    same(result, _placed(X, 1, -1, torch.cos), "Compare with the walk's listing.", "your output")
     for shape in ((1, 9, 6), (4, 3, 10)):
         X = torch.randn(shape, generator=torch.Generator().manual_seed(65))
         case = f"for a batch of shape {shape}"
-        found = call(add_positions, X, case=case)
-        same(found, _placed(X, 1, -1, torch.cos), "Take the sizes from X.", f"{case}, your output")
+        result = call(add_positions, X, case=case)
+        same(result, _placed(X, 1, -1, torch.cos), "Take the sizes from X.", f"{case}, your output")
     return "places along the words, slower hands after faster ones, a cosine to each sine."
 
 
@@ -279,7 +281,7 @@ def _bandwidth(omega: float, strength: float) -> float:
 def check_bandwidth(bandwidth: Callable[[float, float], float]) -> str:
     """The bandwidth of the Gaussian that exp(strength * cos(omega * delta)) is like, near 0."""
     cases = ((1.0, 1.0), (0.5, 1.0), (1.0, 9.0), (0.1, 16.0))
-    found = [
+    result = [
         number(call(bandwidth, omega, strength), f"for ω = {omega} and s = {strength}, it")
         for omega, strength in cases
     ]
@@ -299,13 +301,13 @@ def check_bandwidth(bandwidth: Callable[[float, float], float]) -> str:
         (lambda omega, s: 1 / (omega**2 * s), "That is h²; the bandwidth is its root."),
     ]
     results = [([formula(*case) for case in cases], hint) for formula, hint in mistakes]
-    recognise(found, results, rtol=1e-3, atol=0)
-    for x, (omega, strength) in zip(found, cases, strict=True):
-        wanted = _bandwidth(omega, strength)
-        if not math.isclose(x, wanted, rel_tol=1e-3):
+    recognise(result, results, rtol=1e-3, atol=0)
+    for x, (omega, strength) in zip(result, cases, strict=True):
+        expected = _bandwidth(omega, strength)
+        if not math.isclose(x, expected, rel_tol=1e-3):
             raise Differs(
-                f"For ω = {omega} and s = {strength} yours is {x:.4g}; {wanted:.4g} was expected. "
-                "Use cos x ≈ 1 − x²/2; a constant cancels in the softmax."
+                f"For ω = {omega} and s = {strength} yours is {x:.4g}; {expected:.4g} was "
+                "expected. Use cos x ≈ 1 − x²/2; a constant cancels in the softmax."
             )
     return "h = 1 / (ω √s): a hand is a window over places, and its speed is the sharpness."
 
@@ -327,16 +329,16 @@ BOXES: dict[str, Layer] = {
 def check_boxes(letters: Iterable[str]) -> str:
     """Which of the boxes see order."""
     hint = 'Answer with a set of letters from A to D, such as {"A", "D"}.'
-    found = letters_of(letters, BOXES, hint)
-    if found & {"A", "D"}:
-        named = " and ".join(sorted(found & {"A", "D"}))
+    result = letters_of(letters, BOXES, hint)
+    if result & {"A", "D"}:
+        named = " and ".join(sorted(result & {"A", "D"}))
         raise Differs(
             f"{named}: every answer moves along with its word, to within rounding. Compare "
             "differences with 1e-5, not with 0."
         )
-    if found == {"B"}:
+    if result == {"B"}:
         raise Differs("One more sees order, but not in short sentences. How long were yours?")
-    if found == {"C"}:
+    if result == {"C"}:
         raise Differs("One more sees order, only weakly. Print the size of the difference.")
     return "B adds positions a hundred times too small, C only from place 10 on."
 
@@ -344,17 +346,17 @@ def check_boxes(letters: Iterable[str]) -> str:
 @check("6.9", right=(377,), wrong=[63, 1, 126])
 def check_twin(place: float) -> str:
     """The place from 4 to 400 most like place 0, for width 4 and base 100."""
-    found = number(place, "the place")
-    if found == 63:
+    result = number(place, "the place")
+    if result == 63:
         raise Differs("63 is close (1.986 of 2), after one turn of the slow hand. Go on to 400.")
-    if found in (0, 1, 2, 3):
+    if result in (0, 1, 2, 3):
         raise Differs("Leave out place 0 and its neighbours: look from 4 on.")
-    if found != 377:
-        if not 4 <= found <= 400 or found != int(found):
+    if result != 377:
+        if not 4 <= result <= 400 or result != int(result):
             raise Differs("A whole number from 4 to 400 is needed.")
-        likeness = math.cos(found) + math.cos(found / 10)
+        likeness = math.cos(result) + math.cos(result / 10)
         raise Differs(
-            f"Place {found:g} has p(0)·p(i) = {likeness:.4f}; another has more. Compute all of "
+            f"Place {result:g} has p(0)·p(i) = {likeness:.4f}; another has more. Compute all of "
             "them, with the speeds 1 and 0.1, and take the largest."
         )
     return "place 377: 60 turns of the fast hand, 6 of the slow one, and both point up again."

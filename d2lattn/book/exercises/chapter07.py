@@ -46,9 +46,9 @@ def check_layer_norm(layer_norm: Callable[[Tensor, Tensor, Tensor, float], Tenso
         X = 2 * torch.randn(shape, generator=generator) + 1
         gain, shift = torch.randn(2, shape[-1], generator=generator)
         case = f"for X of shape {shape} and eps = {eps}"
-        wanted = _layer_norm(X, gain, shift, eps)
-        found = call(layer_norm, X, gain, shift, eps, case=case)
-        found = tensor_like(found, wanted, f"{case}, your result")
+        expected = _layer_norm(X, gain, shift, eps)
+        result = call(layer_norm, X, gain, shift, eps, case=case)
+        result = tensor_like(result, expected, f"{case}, your result")
         centred = X - X.mean(dim=-1, keepdim=True)
         spread = X.std(dim=-1, keepdim=True, correction=0)
         mistakes = [
@@ -75,13 +75,10 @@ def check_layer_norm(layer_norm: Callable[[Tensor, Tensor, Tensor, float], Tenso
                 gain * centred / (X.square().mean(dim=-1, keepdim=True) + eps).sqrt() + shift,
                 "The mean of the squares is not the variance yet: subtract the mean's square.",
             ),
-            (
-                gain * centred + shift,
-                "You subtract the mean; now divide by the spread.",
-            ),
+            (gain * centred + shift, "You subtract the mean; now divide by the spread."),
         ]
-        recognise(found, mistakes, wanted)
-        same(found, wanted, "Mean and variance along the last axis.", f"{case}, your result")
+        recognise(result, mistakes, expected)
+        same(result, expected, "Mean and variance along the last axis.", f"{case}, your result")
     return "each position by its own mean and spread, then gain and shift."
 
 
@@ -129,13 +126,13 @@ def check_residual(residual: Callable[[Tensor, Layer, Layer, bool], Tensor]) -> 
                 (X + f(X), "Nothing is normed."),
             ],
         }
-        for norm_first, wanted in ((False, post), (True, pre)):
+        for norm_first, expected in ((False, post), (True, pre)):
             case = f"with norm_first = {norm_first}"
-            found = call(residual, X, norm, f, norm_first, case=case)
-            found = tensor_like(found, wanted, f"{case}, your result")
-            recognise(found, [(r, f"{case}: {hint}") for r, hint in mistakes[norm_first]])
+            result = call(residual, X, norm, f, norm_first, case=case)
+            result = tensor_like(result, expected, f"{case}, your result")
+            recognise(result, [(r, f"{case}: {hint}") for r, hint in mistakes[norm_first]])
             hint = "There are X, f, the norm and one plus."
-            same(found, wanted, hint, f"{case}, your result")
+            same(result, expected, hint, f"{case}, your result")
     return "after the sum, or before the sublayer, and X always passes by."
 
 
@@ -217,32 +214,30 @@ def check_as_attention(
         b_1 = torch.randn(hidden, generator=generator)
         W_2 = torch.randn(width, hidden, generator=generator)
         scores = X @ W_1.T + b_1  # (T, D) x (D, F) -> (T, F)
-        wanted, _ = _as_attention(X, W_1, b_1, W_2)
+        expected, _ = _as_attention(X, W_1, b_1, W_2)
         case = f"for {places} positions"
-        found = call(as_attention, X, W_1, b_1, W_2, case=case)
-        parts = several(found, 2, "Give two tensors: the weights and the values.")
-        weights = tensor_like(parts[0], wanted, f"{case}, your first result, the weights,")
+        result = call(as_attention, X, W_1, b_1, W_2, case=case)
+        parts = several(result, 2, "Give two tensors: the weights and the values.")
+        weights = tensor_like(parts[0], expected, f"{case}, your first result, the weights,")
         values = tensor_like(parts[1], W_2.T, f"{case}, your second result, the values,")
         mistakes = [
             (scores, "These are the scores. What does the network do with those below 0?"),
             (scores.softmax(dim=-1), "That is attention's softmax. The network has a relu there."),
-            (wanted.softmax(dim=-1), "There is no softmax in the network: a relu, and that is it."),
             (
-                wanted / wanted.sum(dim=-1, keepdim=True),
+                expected.softmax(dim=-1),
+                "There is no softmax in the network: a relu, and that is it.",
+            ),
+            (
+                expected / expected.sum(dim=-1, keepdim=True),
                 "The network's weights need not sum to 1: nothing divides them.",
             ),
             ((X @ W_1.T).relu(), "b_1 is missing."),
             ((X @ W_1.T).relu() + b_1, "b_1 is added before the relu."),
         ]
         recognise(weights, mistakes)
-        recognise(
-            values,
-            [
-                (W_1, "The rows of W_1 are compared with x: they are the keys."),
-            ],
-        )
-        if not agrees(weights @ values, wanted @ W_2.T):
-            same(weights, wanted, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
+        recognise(values, [(W_1, "The rows of W_1 are compared with x: they are the keys.")])
+        if not agrees(weights @ values, expected @ W_2.T):
+            same(weights, expected, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
             same(values, W_2.T, "Value j is column j of W_2.", f"{case}, your value")
         if (weights < 0).any():
             raise Differs("A weight is below 0, where a relu never is.")
@@ -265,8 +260,9 @@ def check_may_see(may_see: Callable[[int, int], tuple[Tensor, Tensor]]) -> str:
     for past, new in ((0, 4), (3, 2), (5, 1)):
         case = f"with {past} words kept and {new} new"
         lengths, mask = (part.float() for part in _may_see(past, new))
-        found = call(may_see, past, new, case=case)
-        parts = several(found, 2, "Give two tensors: the lengths and the mask.")
+        parts = several(
+            call(may_see, past, new, case=case), 2, "Give two tensors: the lengths and the mask."
+        )
         given = tensor_like(parts[0], lengths, f"{case}, your first result, the lengths,")
         mistakes = [
             (lengths - 1, "A word may see itself too: the first of all sees one."),
@@ -278,12 +274,7 @@ def check_may_see(may_see: Callable[[int, int], tuple[Tensor, Tensor]]) -> str:
         same(given, lengths, "New word 1 sees P + 1 words.", f"{case}, your length")
         seen = tensor_like(parts[1], mask, f"{case}, your second result, the mask,")
         additive = torch.zeros_like(mask).masked_fill(mask == 0, -math.inf)
-        recognise(
-            seen,
-            [
-                (additive, "Give booleans, true where a word may look."),
-            ],
-        )
+        recognise(seen, [(additive, "Give booleans, true where a word may look.")])
         mistakes = [
             (1 - mask, "It is true where a word may not look; turn it round."),
             (mask.tril(past - 1), "A word may not see itself."),
@@ -342,8 +333,8 @@ def _in_steps(step: Callable[..., object], X: Tensor, sizes: Sequence[int], *W: 
     outputs = []
     for call_number, piece in enumerate(X.split(list(sizes)), start=1):
         case = f"in call {call_number} of {len(sizes)}"
-        found = call(step, piece, keys, values, *W, case=case)
-        parts = several(found, 3, "Give three tensors: output, keys and values.")
+        result = call(step, piece, keys, values, *W, case=case)
+        parts = several(result, 3, "Give three tensors: output, keys and values.")
         outputs.append(tensor_like(parts[0], piece, f"{case}, your output"))
         for name, part in (("keys", parts[1]), ("values", parts[2])):
             if not isinstance(part, Tensor):
@@ -363,18 +354,18 @@ def check_step(step: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> str:
     for sizes, width in (((2, 1, 3, 1), 4), ((1, 1, 1, 1, 1), 6), ((5,), 4)):
         X = torch.randn(sum(sizes), width, generator=generator)
         W = torch.randn(3, width, width, generator=generator).unbind()
-        found = _in_steps(step, X, sizes, *W)
+        result = _in_steps(step, X, sizes, *W)
         for left in list(product((True, False), repeat=3))[:-1]:
-            if len(sizes) > 1 and agrees(found, _in_steps(_step(*left), X, sizes, *W)):
+            if len(sizes) > 1 and agrees(result, _in_steps(_step(*left), X, sizes, *W)):
                 mistakes = list(zip(STEP_MISTAKES.values(), left, strict=True))
                 done = [right for (right, _), is_left in mistakes if not is_left]
                 asks = [ask for (_, ask), is_left in mistakes if is_left]
                 start = f"{' and '.join(done)} now. " if done else ""
                 count = ("One is left", "Two are left; first", "All three are in; first")
                 raise Differs(f"{start}{count[len(asks) - 1]}: {asks[0]}")
-        wanted = _in_steps(_step(), X, (len(X),), *W)
+        expected = _in_steps(_step(), X, (len(X),), *W)
         what = f"written in calls of {', '.join(map(str, sizes))} words, your output"
-        same(found, wanted, "All words in one call give what is expected.", what)
+        same(result, expected, "All words in one call give what is expected.", what)
     return "however the words are cut into calls, the outputs are those of one call."
 
 

@@ -43,22 +43,22 @@ def check_by_hand(
         ("the query's hand", query, (-3.0, -1.0), (3.0, 1.0), 2),
         ("the key's hand", key, (-3.0, 2.0), (2.0, 3.0), 5),
     )
-    for what, answer, wanted, raw, place in hands:
-        found = tensor_like(answer, torch.tensor(wanted), what)
+    for what, answer, expected, raw, place in hands:
+        result = tensor_like(answer, torch.tensor(expected), what)
         x, y = raw
         mistakes = [
             (raw, f"that is {what} before it is turned; place {place} turns it."),
             ((y, -x), "it went clockwise; angles grow counterclockwise."),
             ((-y, x), "it has turned by one place; count from place 0."),
         ]
-        recognise(found, mistakes, wanted)
-        same(found, torch.tensor(wanted), f"Place {place} is {90 * place}°.", what)
-    said = number(score, "the product")
+        recognise(result, mistakes, expected)
+        same(result, torch.tensor(expected), f"Place {place} is {90 * place}°.", what)
+    value = number(score, "the product")
     scaled = "The product is asked for, before it is divided by √d."
-    recognise(said, [(9, "9 is the product before anything is turned.")], rtol=1e-9)
-    recognise(said, [(7 / math.sqrt(2), scaled)], rtol=1e-3)
-    if not math.isclose(said, 7, rel_tol=1e-3):
-        raise Differs(f"The product is not {said:g}: multiply the two turned hands.")
+    recognise(value, [(9, "9 is the product before anything is turned.")], rtol=1e-9)
+    recognise(value, [(7 / math.sqrt(2), scaled)], rtol=1e-3)
+    if not math.isclose(value, 7, rel_tol=1e-3):
+        raise Differs(f"The product is not {value:g}: multiply the two turned hands.")
     back = number(swapped, "the product with the places swapped")
     hint = "With the places swapped the distance is −3, and a turn by −3 is another."
     recognise(back, [(7, hint)], rtol=1e-3)
@@ -89,9 +89,9 @@ def check_step(step: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
         query = 2 * torch.randn(width, generator=generator)
         omega = 10 ** (-torch.arange(0, width, 2) / width)  # (D / 2,)
         case = f"with {n} keys"
-        wanted = _newest(query, keys, values, omega)
-        found = tensor_like(
-            call(step, query, keys, values, omega, case=case), wanted, f"{case}, it"
+        expected = _newest(query, keys, values, omega)
+        result = tensor_like(
+            call(step, query, keys, values, omega, case=case), expected, f"{case}, it"
         )
         for start, turned in product((n - 1, 0, n), (False, True)):
             where = {
@@ -106,9 +106,9 @@ def check_step(step: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
             else:
                 hint = f"Two things are wrong: {where[start][:-1]}, and {what}"
             variant = _step(query, keys, values, omega, start, turned)
-            recognise(found, [(variant, hint)], wanted)
+            recognise(result, [(variant, hint)], expected)
         hint = "Turn the query by its own place, the keys by theirs, and no value."
-        same(found, wanted, hint, f"{case}, it")
+        same(result, expected, hint, f"{case}, it")
     return "the query at its own place, the keys at theirs, and values as they are."
 
 
@@ -120,7 +120,7 @@ def _half(h: float, H: float) -> float:
 def check_half(half: Callable[[int, int], float]) -> str:
     """The distance at which head h of H halves a weight, under ALiBi."""
     cases = ((1, 4), (4, 4), (3, 8), (1, 1))
-    found = [number(call(half, h, H), f"for head {h} of {H}, it") for h, H in cases]
+    result = [number(call(half, h, H), f"for head {h} of {H}, it") for h, H in cases]
     mistakes: list[tuple[Callable[[float, float], float], str]] = [
         (lambda h, H: 2 ** (8 * h / H), "That is 1/m: there the weight is divided by e, not by 2."),
         (lambda h, H: 2 ** (-8 * h / H), "That is the slope m itself; a flat slope reaches far."),
@@ -128,22 +128,19 @@ def check_half(half: Callable[[int, int], float]) -> str:
             lambda h, H: math.log(2) * 2 ** (-8 * h / H),
             "You multiplied by the slope: m times the distance is ln 2.",
         ),
-        (
-            lambda h, H: _half(h - 1, H),
-            "You count heads from 0; the first of H has h = 1.",
-        ),
+        (lambda h, H: _half(h - 1, H), "You count heads from 0; the first of H has h = 1."),
         (
             lambda h, H: 0.5 * 2 ** (8 * h / H),
             "There the *score* has lost ½. A weight is e to the score: which loss halves it?",
         ),
     ]
     results = [([formula(*case) for case in cases], hint) for formula, hint in mistakes]
-    recognise(found, results, rtol=1e-3, atol=0)
-    for x, (h, H) in zip(found, cases, strict=True):
-        wanted = _half(h, H)
-        if not math.isclose(x, wanted, rel_tol=1e-3):
+    recognise(result, results, rtol=1e-3, atol=0)
+    for x, (h, H) in zip(result, cases, strict=True):
+        expected = _half(h, H)
+        if not math.isclose(x, expected, rel_tol=1e-3):
             raise Differs(
-                f"For head {h} of {H} yours is {x:.4g}; {wanted:.4g} was expected. The slope is "
+                f"For head {h} of {H} yours is {x:.4g}; {expected:.4g} was expected. The slope is "
                 "2^(−8h/H)."
             )
     return "ln 2 / m: of four heads the first halves within 3 words, the last within 178."
@@ -174,17 +171,17 @@ BOXES: dict[str, Score] = {
 def check_boxes(letters: Iterable[str]) -> str:
     """Which of the boxes hear only the distance of two places."""
     hint = 'Answer with a set of letters from A to D, such as {"A", "B"}.'
-    found = letters_of(letters, BOXES, hint)
-    if found == {"B", "C"}:
+    result = letters_of(letters, BOXES, hint)
+    if result == {"B", "C"}:
         raise Differs("These are the two that hear more than the distance: it is the others.")
-    if "B" in found:
+    if "B" in result:
         raise Differs(
             "B changes when both move on, only weakly: its waves are small. Print the difference."
         )
-    if "C" in found:
+    if "C" in result:
         raise Differs("C holds as long as both places are small. How far did you move them?")
-    if found != {"A", "D"}:
-        (missing,) = {"A", "D"} - found
+    if result != {"A", "D"}:
+        (missing,) = {"A", "D"} - result
         raise Differs(
             f"{missing} does, too: what it says moves by rounding alone. Compare with 1e-3, "
             "not with 0."
@@ -207,30 +204,30 @@ def check_repeats(two: float, three: float, radian: float) -> str:
         ("two hands", two, 18, {54: "the product", 15: "the sum"}, "6 and 9"),
         ("three hands", three, 72, {432: "the product", 23: "the sum"}, "6, 9 and 8"),
     )
-    for what, answer, wanted, mistakes, turns in cases:
-        said = number(answer, f"the answer for {what}")
-        if said in mistakes:
+    for what, answer, expected, mistakes, turns in cases:
+        value = number(answer, f"the answer for {what}")
+        if value in mistakes:
             raise Differs(
-                f"That is {mistakes[said]} of {turns}. Which is the first number of places that "
+                f"That is {mistakes[value]} of {turns}. Which is the first number of places that "
                 "all of them divide?"
             )
-        if said % wanted == 0 and said != wanted:
-            raise Differs(f"With {what} all are back at {said:g}, but that is no first return.")
-        if said != wanted:
+        if value % expected == 0 and value != expected:
+            raise Differs(f"With {what} all are back at {value:g}, but that is no first return.")
+        if value != expected:
             raise Differs(
-                f"With {what} not all are back after {said:g} places: one turn takes {turns} "
+                f"With {what} not all are back after {value:g} places: one turn takes {turns} "
                 "places, so it is a multiple of each."
             )
-    said = number(radian, "the answer for the hand of 1 radian")
-    if said != round(said) or not 1 <= said <= 50:
-        raise Differs(f"Places are whole, and here from 1 to 50; {said:g} is not among them.")
-    if said == 22:
+    value = number(radian, "the answer for the hand of 1 radian")
+    if value != round(value) or not 1 <= value <= 50:
+        raise Differs(f"Places are whole, and here from 1 to 50; {value:g} is not among them.")
+    if value == 22:
         raise Differs("After 22 places it has turned three times and a half, and points away.")
-    off = abs(math.remainder(said, 2 * math.pi))
-    if said != 44:
+    off = abs(math.remainder(value, 2 * math.pi))
+    if value != 44:
         raise Differs(
-            f"After {said:g} places it is off by {off:.2f} radians; there is one place at which it "
-            "is off by less. After how many turns do whole places come near?"
+            f"After {value:g} places it is off by {off:.2f} radians; there is one place at which "
+            "it is off by less. After how many turns do whole places come near?"
         )
     return "18, 72, and 44: a fast hand soon says the same again, and a slower one tells when."
 
@@ -257,28 +254,28 @@ def _way_back(d: int) -> list[int]:
 def check_order(order: Callable[[int], Iterable[int]]) -> str:
     """The rows of a matrix, for code that pairs entry m with m + d / 2 in place of neighbours."""
     for d in (8, 6, 2):
-        wanted = _order(d)
+        expected = _order(d)
         case = f"for d = {d}"
         hint = f"{case}, give a list of {d} row numbers."
-        found = [
+        result = [
             number(row, f"{case}, a row number")
             for row in several(call(order, d, case=case), d, hint)
         ]
-        if sorted(found) == list(range(1, d + 1)):
+        if sorted(result) == list(range(1, d + 1)):
             raise Differs("Rows are counted from 0.")
-        if sorted(found) != list(range(d)):
+        if sorted(result) != list(range(d)):
             raise Differs(f"{case}, each row from 0 to {d - 1} is needed once.")
-        pairs = list(zip(found[: d // 2], found[d // 2 :], strict=True))
-        neighbours = list(zip(wanted[: d // 2], wanted[d // 2 :], strict=True))
-        if d > 2 and found == _way_back(d):
+        pairs = list(zip(result[: d // 2], result[d // 2 :], strict=True))
+        neighbours = list(zip(expected[: d // 2], expected[d // 2 :], strict=True))
+        if d > 2 and result == _way_back(d):
             raise Differs("That is the way back: it makes neighbours of what was half apart.")
         if [pair[::-1] for pair in pairs] == neighbours:
             raise Differs("The pairs are right, but x and y have changed places in each.")
-        if found != wanted and {frozenset(pair) for pair in pairs} == set(
+        if result != expected and {frozenset(pair) for pair in pairs} == set(
             map(frozenset, neighbours)
         ):
             raise Differs("Neighbours stay together now, but a pair has got another one's speed.")
-        if found != wanted:
+        if result != expected:
             there, x, y = next((m, *pair) for m, pair in enumerate(pairs) if pair != neighbours[m])
             raise Differs(
                 f"{case}, entries {there} and {there + d // 2} are a pair there, and yours come "
@@ -298,8 +295,8 @@ def _sloped(Q: Tensor, K: Tensor, by: float) -> Tensor:
 
 def _extend(Q: Tensor, K: Tensor, slope: float) -> tuple[Tensor, Tensor]:
     place = torch.arange(len(K)).unsqueeze(1)  # (T, 1)
-    told = math.sqrt(Q.shape[1]) * slope * place
-    return torch.cat((Q, torch.ones(len(Q), 1)), dim=1), torch.cat((K, told), dim=1)
+    slopes = math.sqrt(Q.shape[1]) * slope * place
+    return torch.cat((Q, torch.ones(len(Q), 1)), dim=1), torch.cat((K, slopes), dim=1)
 
 
 @check(
@@ -331,7 +328,7 @@ def check_extend(extend: Callable[[Tensor, Tensor, float], Iterable[Tensor]]) ->
         extra = wider[0] @ wider[1].T / math.sqrt(width) - Q @ K.T / math.sqrt(width)
         later = torch.ones(T, T).triu(1) > 0
         scores = (Q @ K.T / math.sqrt(width) + extra).masked_fill(later, -torch.inf)
-        found, wanted = scores.softmax(dim=-1), _sloped(Q, K, slope)
+        result, expected = scores.softmax(dim=-1), _sloped(Q, K, slope)
         root = math.sqrt(width)
         for by, hint in (
             (0, "No weight has changed: what is the same for all keys drops out of the softmax."),
@@ -340,10 +337,10 @@ def check_extend(extend: Callable[[Tensor, Tensor, float], Iterable[Tensor]]) ->
             (-slope / root, "Two things are wrong: the sign, and the slope comes divided by √d."),
             (slope * math.sqrt(1 + 1 / width), "The scores are divided by the √d of before."),
         ):
-            recognise(found, [(_sloped(Q, K, by), hint)], wanted)
+            recognise(result, [(_sloped(Q, K, by), hint)], expected)
         same(
-            found,
-            wanted,
+            result,
+            expected,
             "Let the query's new coordinate be the same at each place, and only the key's tell.",
             f"{case}, a weight",
         )

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
-# How far a right answer may be off, as a share of what is wanted and beside 0.
+# How far a right answer may be off, as a share of what is expected and beside 0.
 RTOL, ATOL = 1e-4, 1e-5
 
 
@@ -169,15 +170,15 @@ def number(answer: Any, what: str = "the answer") -> float:
 def truth(answer: Any, what: str = "the answer") -> bool:
     """Read True or False from Python or NumPy, or from a tensor or an array of one element."""
     try:
-        found = answer.item() if hasattr(answer, "item") else answer
+        result = answer.item() if hasattr(answer, "item") else answer
     except (ValueError, RuntimeError):  # it has several, or none
         raise Differs(
             f"{what} should be one True or False; this has shape {tuple(answer.shape)}."
         ) from None
-    if not isinstance(found, bool):  # 0.6 would count as true, and 1 may be a count
+    if not isinstance(result, bool):  # 0.6 would count as true, and 1 may be a count
         this = type(answer).__name__ if callable(answer) else reprlib.repr(answer)
         raise Differs(f"{what} should be True or False; this is {this}.")
-    return found
+    return result
 
 
 def several(answer: Any, count: int, hint: str) -> list[Any]:
@@ -193,46 +194,48 @@ def several(answer: Any, count: int, hint: str) -> list[Any]:
 def letters_of(answer: Any, choices: Iterable[str], hint: str) -> set[str]:
     """Read which of the choices were taken, large or small letters, or raise the hint."""
     try:
-        found = {str(letter).strip().upper() for letter in answer}
+        result = {str(letter).strip().upper() for letter in answer}
     except TypeError:
-        found = set()
-    if not found or not found <= set(choices):
+        result = set()
+    if not result or not result <= set(choices):
         raise Differs(hint)
-    return found
+    return result
 
 
-def tensor_like(answer: Any, wanted: torch.Tensor, what: str = "the result") -> torch.Tensor:
+def tensor_like(answer: Any, expected: torch.Tensor, what: str = "the result") -> torch.Tensor:
     """Read a tensor of the wanted shape, or say which shape it has."""
     try:
-        found = _read(answer).to(wanted.dtype)
+        result = _read(answer).to(expected.dtype)
     except (TypeError, ValueError, RuntimeError):
         raise Differs(f"{what} should be a tensor; this is {type(answer).__name__}.") from None
-    if found.shape != wanted.shape:
-        raise Differs(f"{what} has shape {tuple(found.shape)}; {tuple(wanted.shape)} is needed.")
-    return found
+    if result.shape != expected.shape:
+        raise Differs(f"{what} has shape {tuple(result.shape)}; {tuple(expected.shape)} is needed.")
+    return result
 
 
-def same(answer: Any, wanted: torch.Tensor, hint: str, what: str = "the result") -> None:
+def same(answer: Any, expected: torch.Tensor, hint: str, what: str = "the result") -> None:
     """Raise :class:`Differs` with the first differing entry and a hint, unless all agree."""
-    found = tensor_like(answer, wanted, what)
-    wrong = ~torch.isclose(found, wanted, rtol=RTOL, atol=ATOL)
+    result = tensor_like(answer, expected, what)
+    wrong = ~torch.isclose(result, expected, rtol=RTOL, atol=ATOL)
     if wrong.any():
         place = tuple(wrong.nonzero()[0].tolist())
         where = f" at {list(place)}" if place else ""
-        raise Differs(f"{what}{where} is {apart(found[place].item(), wanted[place].item())} {hint}")
+        raise Differs(
+            f"{what}{where} is {apart(result[place].item(), expected[place].item())} {hint}"
+        )
 
 
 def agrees(
-    found: torch.Tensor, wanted: torch.Tensor, rtol: float = RTOL, atol: float = ATOL
+    result: torch.Tensor, expected: torch.Tensor, rtol: float = RTOL, atol: float = ATOL
 ) -> bool:
     """Whether a tensor is another in shape and numbers, within the tolerance of :func:`same`."""
-    return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=rtol, atol=atol)
+    return result.shape == expected.shape and torch.allclose(result, expected, rtol=rtol, atol=atol)
 
 
 def recognise(
     answer: Any,
     mistakes: Iterable[tuple[Any, str]],
-    wanted: Any = None,
+    expected: Any = None,
     rtol: float = RTOL,
     atol: float = ATOL,
 ) -> None:
@@ -241,19 +244,19 @@ def recognise(
     Args:
         answer: a number, a tensor, or nested lists of numbers; what is none of them is no mistake.
         mistakes: what a wrong answer would be, with its hint.
-        wanted: the right answer, where a mistake may happen to give it, too.
+        expected: the right answer, where a mistake may happen to give it, too.
         rtol: how far the answer may be off, as a share of the mistake.
         atol: how far it may be off beside 0.
     """
     try:
-        found = _read(answer)
+        result = _read(answer)
     except (TypeError, ValueError, RuntimeError):
         return
     for mistake, hint in mistakes:
-        result = _read(mistake)
-        if wanted is not None and agrees(result, _read(wanted).to(result.dtype), rtol, atol):
+        wrong = _read(mistake)
+        if expected is not None and agrees(wrong, _read(expected).to(wrong.dtype), rtol, atol):
             continue
-        if agrees(found.to(result.dtype), result, rtol, atol):
+        if agrees(result.to(wrong.dtype), wrong, rtol, atol):
             raise Differs(hint)
 
 
@@ -274,14 +277,37 @@ def judge_statements(answer: Any, claims: Sequence[tuple[bool, str]]) -> None:
             raise Differs(f"statement {place}: {reason}")
 
 
-def apart(found: float, wanted: float) -> str:
+class LargestTensor(TorchFunctionMode):
+    """Notes the size of the largest tensor that any torch function returns in its context.
+
+    >>> with LargestTensor() as seen:
+    ...     total = torch.ones(3, 4).sum()
+    >>> seen.numel
+    12
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numel = 0
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Call the function, and note the size of what it returns."""
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):
+            self.numel = max(self.numel, result.numel())
+        return result
+
+
+def apart(result: float, expected: float) -> str:
     """Two numbers, in as many digits as it takes to tell them apart.
 
     >>> apart(0.25, 0.5), apart(0.230769, 0.230812)
     ('0.25; 0.5 was expected.', '0.23077; 0.23081 was expected.')
     """
     for digits in range(4, 18):
-        texts = f"{found:.{digits}g}", f"{wanted:.{digits}g}"
+        texts = f"{result:.{digits}g}", f"{expected:.{digits}g}"
         if texts[0] != texts[1]:
             break
     return f"{texts[0]}; {texts[1]} was expected."
