@@ -1,4 +1,4 @@
-// node build.js            builds the kit and every figure of src/ into the Python package
+// node build.js            builds the kit and every figure of the Python package
 // node build.js --check    fails when a committed script is not what would be built
 // node build.js --watch    builds again at every change
 // node build.js one.js --out=folder    builds one figure that stands elsewhere
@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
-const SOURCES = path.join(HERE, "src");
+const SOURCES = path.join(HERE, "..", "d2lattn", "book", "explorables");
 const KIT = path.join(SOURCES, "kit");
-const BUILT = path.join(HERE, "..", "d2lattn", "book", "explorables", "built");
+const BUILT = path.join(SOURCES, "built");
 
 // A figure does not contain the kit: it takes each part from the page's one `d2lx`.
 const sharedKit = {
@@ -76,13 +76,19 @@ export async function buildKit() {
   return build({ contents, globalName: "d2lx", styles: await filesIn(KIT, ".css") });
 }
 
+/** A figure's folder names it. @param {string} file */
+const nameOf = (file) =>
+  path.basename(file) === "figure.js"
+    ? path.basename(path.dirname(file))
+    : path.basename(file, ".js");
+
 /**
  * A figure: puts itself into `d2lx.figures`. Its style sheet stands beside it.
  * @param {string} file
  */
 export async function buildFigure(file) {
-  const name = path.basename(file, ".js");
   const source = path.resolve(file);
+  const name = nameOf(source);
   const sheet = source.replace(/\.js$/, ".css");
   const styles = await readFile(sheet).then(
     () => [sheet],
@@ -108,14 +114,18 @@ async function digest(names) {
 async function scripts(files) {
   /** @type {Record<string, string>} */
   const texts = {};
-  for (const file of files) texts[path.basename(file)] = await buildFigure(file);
+  for (const file of files) texts[`${nameOf(path.resolve(file))}.js`] = await buildFigure(file);
   return texts;
 }
 
-const all = async () => ({
-  "kit.js": await buildKit(),
-  ...(await scripts(await filesIn(SOURCES, ".js"))),
-});
+async function all() {
+  const names = await readdir(SOURCES, { recursive: true });
+  const figures = names.filter((name) => path.basename(name) === "figure.js").sort();
+  return {
+    "kit.js": await buildKit(),
+    ...(await scripts(figures.map((name) => path.join(SOURCES, name)))),
+  };
+}
 
 /** @param {Record<string, string>} texts @param {string} out */
 async function write(texts, out) {
@@ -146,7 +156,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   else {
     await write(await all(), out);
     if (options.includes("--watch"))
-      for await (const _ of watch(SOURCES, { recursive: true }))
-        await all().then((texts) => write(texts, out), console.error);
+      for await (const { filename } of watch(SOURCES, { recursive: true }))
+        if (!filename?.startsWith("built"))
+          await all().then((texts) => write(texts, out), console.error);
   }
 }

@@ -1,9 +1,9 @@
 // The tests in Python compare these functions with PyTorch's; here are numbers to check by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as kit from "../src/kit/arithmetic.js";
-import { inkOn, inkRgb } from "../src/kit/ink.js";
-import { fixed, short } from "../src/kit/numbers.js";
+import * as kit from "../../d2lattn/book/explorables/kit/arithmetic.js";
+import { inkOn, inkRgb } from "../../d2lattn/book/explorables/kit/ink.js";
+import { fixed, short } from "../../d2lattn/book/explorables/kit/numbers.js";
 
 const near = (/** @type {number[]} */ found, /** @type {number[]} */ wanted) => {
   assert.equal(found.length, wanted.length);

@@ -1,10 +1,10 @@
 // Numbers to check by hand; tests/book/explorables/test_forge.py compares others with d2lattn.analysis.metrics.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as forge from "../src/forge/evidence.js";
-import { reasons } from "../src/forge/telling.js";
+import * as forge from "../../d2lattn/book/explorables/forge/evidence.js";
+import { reasons } from "../../d2lattn/book/explorables/forge/telling.js";
 
-/** @type {import("../src/forge/evidence.js").Sentence} */
+/** @type {import("../../d2lattn/book/explorables/forge/evidence.js").Sentence} */
 const one = {
   source: ["the", "red", "cat"],
   target: ["le", "chat", "rouge"],

@@ -1,7 +1,15 @@
 // Numbers to check by hand; tests/book/explorables/test_matrix_memory.py compares others with PyTorch's.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GUESTS, KEYS, largest, memory, read, served, WISHES } from "../src/guests/arithmetic.js";
+import {
+  GUESTS,
+  KEYS,
+  largest,
+  memory,
+  read,
+  served,
+  WISHES,
+} from "../../d2lattn/book/explorables/matrix_memory/arithmetic.js";
 
 const dot = (/** @type {number[]} */ a, /** @type {number[]} */ b) =>
   a.reduce((total, x, i) => total + x * b[i], 0);

@@ -8,7 +8,7 @@ import {
   lost,
   place,
   worth,
-} from "../src/head_ablation/subsets.js";
+} from "../../d2lattn/book/explorables/head_ablation/subsets.js";
 
 // Heads 1 and 2 do the same work, worth 6; head 3 is worth 3 on its own, and 1 beside them.
 const LOSSES = [10, 4, 4, 4, 7, 3, 3, 3];

@@ -1,7 +1,7 @@
 // Numbers to check by hand; tests/book/explorables/test_writers_memory.py compares others with PyTorch's.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as memory from "../src/memory/arithmetic.js";
+import * as memory from "../../d2lattn/book/explorables/writers_memory/arithmetic.js";
 
 const state = {
   ...{ query_heads: 8, kv_heads: 8, head_dim: 64, layers: 32, number_bytes: 2 },

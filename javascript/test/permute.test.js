@@ -1,7 +1,7 @@
 // Numbers to check by hand; tests/book/explorables/test_permute_and_encode.py compares others with PyTorch's.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as permute from "../src/permute/arithmetic.js";
+import * as permute from "../../d2lattn/book/explorables/permute_and_encode/arithmetic.js";
 
 const near = (/** @type {number[]} */ found, /** @type {number[]} */ wanted) => {
   assert.equal(found.length, wanted.length);

@@ -1,7 +1,7 @@
 // Numbers to check by hand; tests/book/explorables/test_running_softmax.py compares others with PyTorch's.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as softmax from "../src/running/arithmetic.js";
+import * as softmax from "../../d2lattn/book/explorables/running_softmax/arithmetic.js";
 
 const chapter = { scores: [1, 2, 3, 1], values: [1, 2, 3, 4], tile: 2, running: true };
 const kept = (/** @type {typeof chapter} */ state) =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { contours } from "../src/saturation/contours.js";
+import { contours } from "../../d2lattn/book/explorables/saturation_lab/contours.js";
 
 const grid = (n, value) =>
   Array.from({ length: n * n }, (_, at) => value(at % n, Math.floor(at / n)));

@@ -9,7 +9,7 @@ import {
   ranked,
   sumInWords,
   tell,
-} from "../src/storyboard/steps.js";
+} from "../../d2lattn/book/explorables/storyboard/steps.js";
 
 const board = {
   source: ["the", "cow"],

@@ -1,9 +1,9 @@
 // A sentence of two words; its second state, exchanged, turns the first word.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { effects, turned } from "../src/swap/effects.js";
+import { effects, turned } from "../../d2lattn/book/explorables/swap/effects.js";
 
-/** @type {import("../src/swap/effects.js").Case} */
+/** @type {import("../../d2lattn/book/explorables/swap/effects.js").Case} */
 const ONE = {
   ...{ source: ["the", "cow"], target: ["la", "vache"], cut: [false, false] },
   ...{ place: 1, word: "dog" },

@@ -1,7 +1,7 @@
 // Numbers to check by hand; tests/book/explorables/test_turning_clock.py compares others with PyTorch's.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as turning from "../src/turning/arithmetic.js";
+import * as turning from "../../d2lattn/book/explorables/turning_clock/arithmetic.js";
 
 const near = (/** @type {number[]} */ found, /** @type {number[]} */ wanted) => {
   assert.equal(found.length, wanted.length);

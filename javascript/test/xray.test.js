@@ -1,7 +1,13 @@
 // Numbers to check by hand; tests/book/explorables/test_xray.py compares others with PyTorch's.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { forward, largest, leak, look, unpack } from "../src/xray/forward.js";
+import {
+  forward,
+  largest,
+  leak,
+  look,
+  unpack,
+} from "../../d2lattn/book/explorables/xray/forward.js";
 
 const near = (/** @type {number[]} */ found, /** @type {number[]} */ wanted) => {
   assert.equal(found.length, wanted.length);

@@ -1,16 +1,13 @@
 """Sphinx extension: the scripts of interactive figures, loaded once by each page that shows one."""
 
-import re
 from typing import Any
 
-from d2lattn.book.explorables.base import BUILT
-
-FIGURE = re.compile(r'data-d2lx="(\w+)-')
+from d2lattn.book.explorables.base import BUILT, find_figures
 
 
 def add_scripts(app: Any, page: str, template: str, context: dict[str, Any], document: Any) -> None:
     """Name a page's scripts for the layout: the kit, then each figure that the page shows."""
-    figures = dict.fromkeys(FIGURE.findall(context.get("body") or ""))
+    figures = find_figures(context.get("body") or "")
     context["figure_scripts"] = [f"{name}.js" for name in ("kit", *figures)] if figures else []
 
 

@@ -9,6 +9,7 @@ figure from that state; in a notebook that nobody has run, the words stand in it
 import hashlib
 import html
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ import anywidget
 from IPython.display import DisplayHandle, display
 
 BUILT = Path(__file__).parent / "built"
+MODULES: dict[str, str | Path] = {}  # of every figure, by its name in a page
+FIGURE = re.compile(r'data-d2lx="(\w+)-')
 
 
 class Explorable(anywidget.AnyWidget):
@@ -37,7 +40,9 @@ class Explorable(anywidget.AnyWidget):
         """Join kit and figure for anywidget, once for each class."""
         # Only where a module is named: anywidget makes a subclass for each figure that it opens.
         if "module" in cls.__dict__:
-            figure = f'd2lx.figures["{Path(cls.module).stem}"]'
+            name = Path(cls.module).stem
+            MODULES[name] = cls.module
+            figure = f'd2lx.figures["{name}"]'
             export = f"export default d2lx.live({figure});\n"
             cls._esm = f"{read_script('kit')}\n{read_script(cls.module)}\n{export}"
         super().__init_subclass__(**kwargs)
@@ -134,6 +139,17 @@ def read_script(module: str | Path) -> str:
     """
     path = module if isinstance(module, Path) else BUILT / f"{module}.js"
     return path.read_text(encoding="utf-8").split("\n", 1)[1].strip()
+
+
+def find_figures(page: str) -> list[str]:
+    """List the names of the figures in a page, each once."""
+    return list(dict.fromkeys(FIGURE.findall(page)))
+
+
+def inline_scripts(page: str) -> str:
+    """Join the scripts that a page of its own needs to start the figures in it."""
+    texts = [read_script("kit"), *(read_script(MODULES[name]) for name in find_figures(page))]
+    return "".join(f"<script>{text}</script>" for text in texts)
 
 
 def brief(value: Any) -> str:

@@ -19,7 +19,7 @@ from d2lattn.book.exercises import (
     chapter10,
     chapter11,
 )
-from d2lattn.book.explorables.alignment_judge import cut
+from d2lattn.book.explorables.alignment_judge.figure import cut
 from d2lattn.corpus import Pair, generate
 
 

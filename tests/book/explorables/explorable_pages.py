@@ -1,7 +1,6 @@
 """Helpers to put explorables on a page and to read what it shows."""
 
 import json
-import re
 from collections.abc import Callable
 
 import torch
@@ -28,7 +27,7 @@ from d2lattn.book.explorables import (
     TurningClock,
     WritersMemory,
 )
-from d2lattn.book.explorables.base import read_script
+from d2lattn.book.explorables.base import inline_scripts, read_script
 
 # Two sentences, with weights that are not all right.
 SENTENCES = [
@@ -92,7 +91,8 @@ def sizes(figure: Explorable) -> tuple[int, int]:
     trained = ("data", "pictures", "sentences", "examples", "losses", "network")
     names = [name for name in trained if figure.has_trait(name)]
     data = len(json.dumps(figure.get_state(names), separators=(",", ":"))) if names else 0
-    return len(figure.to_html().encode()) - data, data
+    script = read_script(figure.module)  # the kit is shared
+    return len(figure.to_html().encode()) + len(script.encode()) - data, data
 
 
 def most_data(figure: Explorable) -> int:
@@ -312,8 +312,7 @@ def assert_words_are_text(page) -> None:
 def document(*bodies: str, theme: str = "light") -> str:
     """A page in the book's colours around the given outputs."""
     paper, ink, muted = THEMES[theme]
-    names = dict.fromkeys(re.findall(r'data-d2lx="(\w+)-', "".join(bodies)))
-    scripts = "".join(f"<script>{read_script(name)}</script>" for name in ["kit", *names])
+    scripts = inline_scripts("".join(bodies))
     outputs = "".join(f'<div class="output text_html">{body}</div>' for body in bodies)
     return (
         f'<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">'

@@ -1,19 +1,19 @@
 """The kit's arithmetic, run in Chromium, beside PyTorch's."""
 
 import json
-from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from d2lattn.book.explorables.base import BUILT
 from d2lattn.book.palette import palette
 from d2lattn.kernel_regression import KERNELS, leave_one_out_error, nadaraya_watson
 
 pytestmark = pytest.mark.browser
 
-KIT = Path(__file__).resolve().parents[3] / "javascript" / "src" / "kit"
+KIT = BUILT.with_name("kit")
 
 quick = settings(
     deadline=None,

@@ -17,7 +17,7 @@ YARDSTICK = 8.0
 def test_bytes(name):
     figure = CASES[name]()
     drawing, data = sizes(figure)
-    assert drawing <= 30 * 1024
+    assert drawing <= 22 * 1024
     assert data <= most_data(figure)
 
 

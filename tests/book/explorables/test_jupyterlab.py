@@ -85,8 +85,6 @@ def test_saved_notebook_says_something_before_it_is_run(open_notebook):
     page = open_notebook("small.ipynb")
     output = page.locator(".jp-OutputArea-output").first
     output.wait_for(timeout=30_000)
-    # A notebook that nobody trusts runs no script: words and numbers stand there. A trusted one
-    # shows the figure.
     text = output.inner_text()
     assert "kernel regression" in text
     assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
@@ -119,16 +117,12 @@ def test_slider_moved_by_keyboard_is_read_back(open_notebook):
     assert read == pytest.approx(moved, abs=6e-4)
 
 
-def test_notebook_without_anywidget_plays_the_static_figure(open_notebook, without_anywidget):
+def test_notebook_without_anywidget_keeps_the_words(open_notebook, without_anywidget):
     page = open_notebook("small.ipynb")
     run_all(page)
     page.get_by_text("bandwidth 0.5", exact=True).wait_for(timeout=90_000)
+    page.locator(".d2lx[data-d2lx] table").wait_for(timeout=30_000)
     page.wait_for_timeout(3_000)  # a live figure would have taken its place by now
-    figure = page.locator(".d2lx[data-d2lx]")
-    slider = figure.get_by_role("slider", name="Bandwidth h")
-    before = slider.get_attribute("aria-valuetext")
-    slider.press("ArrowRight")
-    assert slider.get_attribute("aria-valuetext") != before
     assert page.locator(LIVE).count() == 0
     assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from d2lattn.analysis.metrics import attention_entropy
 from d2lattn.book.explorables import SaturationLab
-from d2lattn.book.explorables.saturation_lab import normals
+from d2lattn.book.explorables.saturation_lab.figure import normals
 from d2lattn.scoring import additive_scores, masked_softmax
 
 

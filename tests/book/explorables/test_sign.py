@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from d2lattn.book.explorables import Sign
-from d2lattn.book.explorables.sign import pointed, verdicts
+from d2lattn.book.explorables.sign.figure import pointed, verdicts
 
 
 def test_the_verdicts_are_those_of_the_definitions():

@@ -5,7 +5,7 @@ import torch
 from explorable_pages import frame, shown, tour
 
 from d2lattn.book.explorables import TransformerTour
-from d2lattn.book.explorables.tour import STOPS
+from d2lattn.book.explorables.tour.figure import STOPS
 from d2lattn.seq2seq import EncoderDecoder
 from d2lattn.transformer import TransformerDecoder, TransformerEncoder
 

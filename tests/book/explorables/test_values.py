@@ -60,7 +60,7 @@ def test_state_survives_hostile_labels():
 
 
 def test_explorables_do_not_import_torch():
-    for path in BUILT.parent.glob("*.py"):
+    for path in BUILT.parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in getattr(node, "names", [])]
             assert not any(name.split(".")[0] == "torch" for name in [*names, _module(node)])

@@ -29,7 +29,7 @@ def temperature(tmp_path_factory):
     if not (BUILD.parent / "node_modules").exists() or not shutil.which("node"):
         message = "the build needs Node and, once, npm ci in javascript/"
         pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
-    source = listing("js").replace("./kit/index.js", "kit")
+    source = listing("js").replace("../kit/index.js", "kit")
     (folder / "temperature.js").write_text(source, encoding="utf-8")
     command = ["node", BUILD, folder / "temperature.js", f"--out={folder / 'built'}"]
     subprocess.run(command, check=True, capture_output=True)

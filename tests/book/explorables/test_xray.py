@@ -3,7 +3,6 @@
 import base64
 import itertools
 import struct
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,8 +11,9 @@ from explorable_pages import frame, shown, tiny_decoder, xray
 import d2lattn as d2l
 from d2lattn.book.experiments import reversal
 from d2lattn.book.explorables import TransformerXray
+from d2lattn.book.explorables.base import BUILT
 
-SOURCES = Path(__file__).resolve().parents[3] / "javascript" / "src"
+SOURCES = BUILT.parent
 
 
 @torch.no_grad()

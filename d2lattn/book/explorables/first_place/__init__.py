@@ -1,0 +1,1 @@
+"""The figure `first_place`: its Python face, its script and its style."""

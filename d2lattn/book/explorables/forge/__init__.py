@@ -1,0 +1,1 @@
+"""The figure `forge`: its Python face, its script and its style."""

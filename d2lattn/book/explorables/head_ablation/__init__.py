@@ -1,0 +1,1 @@
+"""The figure `head_ablation`: its Python face, its script and its style."""

@@ -1,0 +1,1 @@
+"""The figure `look_ahead`: its Python face, its script and its style."""

@@ -1,0 +1,1 @@
+"""The figure `permute_and_encode`: its Python face, its script and its style."""

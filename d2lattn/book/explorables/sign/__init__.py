@@ -1,0 +1,1 @@
+"""The figure `sign`: its Python face, its script and its style."""

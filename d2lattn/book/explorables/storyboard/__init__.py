@@ -1,0 +1,1 @@
+"""The figure `storyboard`: its Python face, its script and its style."""

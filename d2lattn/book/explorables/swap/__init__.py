@@ -1,0 +1,1 @@
+"""The figure `swap`: its Python face, its script and its style."""

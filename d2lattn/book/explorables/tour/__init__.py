@@ -1,0 +1,1 @@
+"""The figure `tour`: its Python face, its script and its style."""

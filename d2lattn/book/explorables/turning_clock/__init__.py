@@ -1,0 +1,1 @@
+"""The figure `turning_clock`: its Python face, its script and its style."""

@@ -1,0 +1,1 @@
+"""The figure `xray`: its Python face, its script and its style."""
