@@ -15,8 +15,8 @@ TESTS = ["-m", "not browser", "--numprocesses=auto", "--maxprocesses=4"]
 
 
 def run_tests(session: nox.Session, *pins: str, strict: bool = True, **env: str) -> None:
-    """Install what requirements.txt names, then run every test that opens no page."""
-    session.install("-r", "requirements.txt", *pins)
+    """Install what requirements-test.txt names, then run every test that opens no page."""
+    session.install("-r", "requirements-test.txt", *pins)
     how = "--nbval" if strict else "--nbval-lax"
     session.run(
         *["python", "-m", "pytest", how, "--doctest-modules", *TESTS],

@@ -6,12 +6,12 @@ listing that says ``d2l.X`` runs with ``import d2lattn as d2l``. Importing the p
 library; what belongs to the book is loaded when it is used.
 """
 
-# ruff: noqa: F401 (names are imported here for those who import the package)
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import Any
 
 try:
-    import torch
+    import torch  # noqa: F401
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "d2lattn needs PyTorch; install it with: pip install -r requirements.txt"
@@ -25,7 +25,7 @@ from d2lattn.analysis.ablation import (
     without_heads,
 )
 from d2lattn.analysis.exchanging import exchange_each_state
-from d2lattn.analysis.hiding import changed_by_hiding, hide_each_state
+from d2lattn.analysis.hiding import hide_each_state
 from d2lattn.analysis.metrics import (
     AlignmentScores,
     CorpusScore,
@@ -87,13 +87,73 @@ from d2lattn.transformer import (
     TransformerEncoder,
 )
 
-if TYPE_CHECKING:
-    import matplotlib.pyplot as plt
-
-    from d2lattn.book import plotting
-    from d2lattn.book.drawings import show_drawing
-    from d2lattn.book.figures import name_curves, use_book_style, use_svg_display
-    from d2lattn.book.plotting import show_heatmaps, show_source
+__all__ = [
+    "KERNELS",
+    "AddNorm",
+    "AdditiveAttention",
+    "AlignmentScores",
+    "AttentionDecoder",
+    "AttentionSteps",
+    "CorpusScore",
+    "Decoder",
+    "DecoderBlock",
+    "DotProductAttention",
+    "Encoder",
+    "EncoderBlock",
+    "EncoderDecoder",
+    "History",
+    "Hypothesis",
+    "LearnedPositionalEncoding",
+    "LinearBiases",
+    "MultiHeadAttention",
+    "NWKernelRegression",
+    "NoPositionalEncoding",
+    "PositionWiseFFN",
+    "PositionalEncoding",
+    "RotaryPositions",
+    "Seq2SeqAttentionDecoder",
+    "Seq2SeqDecoder",
+    "Seq2SeqEncoder",
+    "TransformerDecoder",
+    "TransformerEncoder",
+    "additive_scores",
+    "alignment_links",
+    "alignment_scores",
+    "attention_entropy",
+    "attention_steps",
+    "beam_search",
+    "bleu",
+    "boxcar",
+    "chrf",
+    "diagonal_links",
+    "epanechnikov",
+    "every_subset",
+    "exchange_each_state",
+    "gaussian",
+    "greedy_decode",
+    "head_contributions",
+    "head_means",
+    "hide_each_state",
+    "leave_one_out",
+    "leave_one_out_error",
+    "masked_loss",
+    "masked_softmax",
+    "mean_loss",
+    "nadaraya_watson",
+    "sequence_mask",
+    "shift_links",
+    "shift_right",
+    "sinusoids",
+    "teacher_forced_attention",
+    "train",
+    "translation_loss",
+    "transpose_output",
+    "transpose_qkv",
+    "triangular",
+    "uniform_links",
+    "value_lengths",
+    "without_heads",
+]
 
 BOOK = {
     "name_curves": "d2lattn.book.figures:name_curves",
@@ -112,7 +172,13 @@ def __getattr__(name: str) -> Any:
     """Load a name of the book when it is used."""
     if name not in BOOK:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, inside = BOOK[name].partition(":")
+    module_name, _, attribute = BOOK[name].partition(":")
     with optional_import(f"d2l.{name}"):
-        found = import_module(module)
-    return getattr(found, inside) if inside else found
+        module = import_module(module_name)
+    return getattr(module, attribute) if attribute else module
+
+
+def __dir__() -> list[str]:
+    """List the package's names, with the book's where they can be loaded."""
+    special = [name for name in globals() if name.startswith("__")]
+    return sorted([*__all__, *special, *(BOOK if find_spec("matplotlib") else ())])

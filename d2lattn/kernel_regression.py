@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from d2lattn.checks import argument_error, check_floats, check_shapes
-from d2lattn.scoring import Attends
+from d2lattn.scoring import HasAttentionWeights
 
 Kernel = Callable[[Tensor], Tensor]
 """Maps distances u, in bandwidths, to heights ≥ 0; those here are symmetric and integrate to 1. A
@@ -36,7 +36,7 @@ gaussian.log = lambda u: -(u**2) / 2  # type: ignore[attr-defined]
 
 
 def boxcar(u: Tensor) -> Tensor:
-    """K(u) = 1/2 for |u| ≤ 1, else 0: all keys within one bandwidth count the same.
+    """K(u) = 1/2 for ``|u| ≤ 1``, else 0: all keys within one bandwidth count the same.
 
     >>> boxcar(torch.tensor([-1.5, -1.0, 0.0, 0.9])).tolist()
     [0.0, 0.5, 0.5, 0.5]
@@ -54,7 +54,7 @@ def epanechnikov(u: Tensor) -> Tensor:
 
 
 def triangular(u: Tensor) -> Tensor:
-    """K(u) = max(0, 1 − |u|): a tent, which some courses call "Epanechnikov".
+    """K(u) = ``max(0, 1 − |u|)``: a tent, which some courses call "Epanechnikov".
 
     >>> triangular(torch.tensor([-2.0, 0.0, 0.5])).tolist()
     [0.0, 1.0, 0.5]
@@ -99,7 +99,7 @@ def nadaraya_watson(
     _check_count("keys", keys, 1)
     # As in attention, half-precision distances and sums are computed in single precision.
     exact = torch.promote_types(keys.dtype, torch.float32)
-    bandwidth = _positive(bandwidth, exact, keys.device)
+    bandwidth = _convert_bandwidth(bandwidth, exact, keys.device)
 
     # (B, Q, 1) - (B, 1, K) -> (B, Q, K)
     differences = queries.unsqueeze(-1) - keys.to(exact).unsqueeze(-2)
@@ -117,10 +117,10 @@ def _weights(kernel: Kernel, u: Tensor, differences: Tensor) -> Tensor:
     if log is not None:  # K / ΣK = exp(log K) / Σexp(log K)
         scores = log(u)
         # Where even the nearest key's score overflows to -inf, the nearest keys share the weight.
-        lost = scores.isneginf().all(dim=-1, keepdim=True)
+        underflows = scores.isneginf().all(dim=-1, keepdim=True)
         distances = differences.abs()
         nearest = distances == distances.amin(dim=-1, keepdim=True)
-        return torch.softmax(scores.masked_fill(lost & nearest, 0.0), dim=-1)
+        return torch.softmax(scores.masked_fill(underflows & nearest, 0.0), dim=-1)
     heights = kernel(u)
     if heights.shape != u.shape:
         raise argument_error(
@@ -169,7 +169,7 @@ def leave_one_out_error(
     return squared.masked_fill(squared.isnan(), math.inf).mean()
 
 
-class NWKernelRegression(Attends, nn.Module):
+class NWKernelRegression(HasAttentionWeights, nn.Module):
     """Nadaraya-Watson regression with a learnable width: softmax(−((x − xᵢ) w)² / 2).
 
     ``w`` is one number, 1 / bandwidth. Each query has a row of keys of its own, so that a training
@@ -194,18 +194,18 @@ class NWKernelRegression(Attends, nn.Module):
         _check_count("keys", keys, 1)
         differences = queries.unsqueeze(-1) - keys  # (Q, 1) - (Q, K) -> (Q, K)
         weights = _weights(gaussian, differences * self.w, differences)
-        self._keep(partial(torch.clone, weights.detach()))
+        self._store_weights(partial(torch.clone, weights.detach()))
         # (Q, 1, K) x (Q, K, 1) -> (Q, 1, 1) -> (Q,)
         return torch.bmm(weights.unsqueeze(1), values.unsqueeze(-1)).reshape(-1)
 
 
 def _check_data(**arguments: Tensor) -> None:
     check_floats(**arguments)
-    for name, found in arguments.items():
-        if not torch.isfinite(found).all():
-            place = (~torch.isfinite(found)).nonzero()[0].tolist()
+    for name, points in arguments.items():
+        if not torch.isfinite(points).all():
+            place = (~torch.isfinite(points)).nonzero()[0].tolist()
             raise argument_error(
-                ValueError, f"{name}{place}", found[tuple(place)].item(), "to be finite"
+                ValueError, f"{name}{place}", points[tuple(place)].item(), "to be finite"
             )
 
 
@@ -214,7 +214,9 @@ def _check_count(name: str, points: Tensor, least: int) -> None:
         raise argument_error(ValueError, name, points, f"K ≥ {least}")
 
 
-def _positive(bandwidth: float | Tensor, dtype: torch.dtype, device: torch.device) -> Tensor:
+def _convert_bandwidth(
+    bandwidth: float | Tensor, dtype: torch.dtype, device: torch.device
+) -> Tensor:
     try:
         converted = torch.as_tensor(bandwidth, dtype=dtype, device=device)
     except (TypeError, ValueError):

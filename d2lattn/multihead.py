@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from d2lattn.checks import argument_error, check_floats, check_shapes, check_sizes
-from d2lattn.masks import Mask, freeze_mask, resolve_mask, window_mask
+from d2lattn.masks import Mask, resolve_mask, window_mask
 from d2lattn.positional import LinearBiases, RotaryPositions
-from d2lattn.scoring import AdditiveAttention, Attends, DotProductAttention, mask_of
+from d2lattn.scoring import AdditiveAttention, DotProductAttention, HasAttentionWeights, mask_of
 
 
 def split_heads(X: Tensor, num_heads: int) -> Tensor:
@@ -60,7 +60,7 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
     return join_heads(X.unflatten(0, (-1, num_heads)))  # (B * H, N, D / H) -> (B, H, N, D / H)
 
 
-class MultiHeadAttention(Attends, nn.Module):
+class MultiHeadAttention(HasAttentionWeights, nn.Module):
     """W_o [h_1; …; h_H], where head i is h_i = f(W_i^(q) q, W_i^(k) k, W_i^(v) v).
 
     `W_q`, `W_k` and `W_v` stack the matrices of all heads. The pooling f is the same for all. The
@@ -201,20 +201,19 @@ class MultiHeadAttention(Attends, nn.Module):
             heads = self.attention.attend(q, k, v, mask, lambda: relative.bias(*sizes).to(dtype))
         else:
             heads = self.attention.attend(q, k, v, mask)
-        self._keep(self.attention._last())
+        self._store_weights(self.attention._stored_weights())
         return self.W_o(join_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
 
     def _nearby(self, mask: Mask, window: int, q: Tensor, k: Tensor, start: int) -> Mask:
         """Return a function that makes the part of a mask that lies in the window."""
         sizes, num_first, device = (q.shape[2], k.shape[2]), self.num_first, q.device
-        given = freeze_mask(mask)
 
-        def make() -> Tensor:
+        def make_mask() -> Tensor:
             near = window_mask(*sizes, window, num_first, start, device)  # (Q, K)
-            seen = resolve_mask(given)
-            return near if seen is None else near & seen  # (Q, K) and (B, 1, Q, K)
+            allowed = resolve_mask(mask)
+            return near if allowed is None else near & allowed  # (Q, K) and (B, 1, Q, K)
 
-        return make
+        return make_mask
 
 
 def _check_heads(name: str, size: int, num_heads: int, heads: str = "num_heads") -> None:

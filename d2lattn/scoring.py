@@ -11,10 +11,8 @@ al. 2017, equation 1; d2l.ai section 11.3; the notes' listings 10.3.1 to 10.3.3.
 """
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
-from threading import local
 from typing import Any
 
 import torch
@@ -23,72 +21,41 @@ from torch.nn import functional as F
 
 from d2lattn.checks import argument_error, check_floats, check_shapes, check_share, check_sizes
 from d2lattn.fused import fused_attention
-from d2lattn.masks import Mask, freeze_mask, length_mask, resolve_mask
-
-
-class _Own(local):
-    """What each thread's own passes keep while it is inside a block of `own_weights`."""
-
-    def __init__(self) -> None:
-        self.blocks, self.weights = 0, dict[object, Any]()
-
-
-_own = _Own()
-
-
-@contextmanager
-def own_weights() -> Iterator[None]:
-    """Inside this block, `attention_weights` are those of this thread's own passes.
-
-    Outside, a module keeps only those of its last pass, in whatever thread that was.
-    """
-    _own.blocks += 1
-    try:
-        yield
-    finally:
-        _own.blocks -= 1  # counted, because blocks may end in any order
-        if not _own.blocks:
-            _own.weights.clear()
+from d2lattn.masks import Mask, length_mask, resolve_mask
 
 
 class NoWeights(RuntimeError):
     """There are no weights to read: no pass yet, or no source to attend to."""
 
 
-class Attends:
+class HasAttentionWeights:
     """Mixin that gives `attention_weights`; list it before `nn.Module`.
 
-    At the end of `forward`, so that a failed call changes nothing, a module hands `_keep` a
-    function that computes its weights from tensors without a graph. These, such as queries and
-    keys, stay alive until the next pass; lengths and masks are copied, as are queries and keys in
-    compiled passes. Each reading gives a new tensor, which the reader may change. If the caller
-    changes lengths, masks or queries after the call, the weights stay, or reading them raises
-    RuntimeError. Copies and files of a module start without weights.
+    At the end of `forward`, so that a failed call changes nothing, a module passes `_store_weights`
+    a function that computes its weights from tensors without a graph. These, such as queries and
+    keys, stay alive until the next pass. Each read computes a new tensor, which the reader may
+    change. A module stores the weights of its last forward pass only, so threads that share a
+    module share them. Copies of a module, and pickled ones, start without weights.
     """
 
     _weights: Any = None
 
     @property
     def attention_weights(self) -> Tensor:
-        """Weights of the last call, before dropout: rows are queries, columns are keys."""
-        return self._last()()
+        """Weights of the last forward pass, before dropout: rows are queries, columns are keys."""
+        return self._stored_weights()()
 
-    def _keep(self, weights: Any) -> None:
+    def _store_weights(self, weights: Any) -> None:
         object.__setattr__(self, "_weights", weights)  # `nn.Module` would search its parameters
-        if not torch.compiler.is_compiling() and _own.blocks:
-            _own.weights[self] = weights
 
-    def _last(self) -> Any:
-        """Return what `_keep` was given last."""
-        weights = self._weights
-        if not torch.compiler.is_compiling():
-            weights = _own.weights.get(self, weights)
-        if weights is None:
+    def _stored_weights(self) -> Any:
+        """Return what was passed to `_store_weights` last."""
+        if self._weights is None:
             raise NoWeights("attention_weights: there are none before the first forward pass")
-        return weights
+        return self._weights
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: kept for name, kept in self.__dict__.items() if name != "_weights"}
+        return {name: value for name, value in self.__dict__.items() if name != "_weights"}
 
 
 def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
@@ -125,12 +92,11 @@ def softmax_among(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def mask_of(valid_lens: Tensor | None, queries: Tensor, keys: Tensor, *heads: int) -> Mask:
-    """Return a function that makes the mask of the scores, from a copy of the lengths."""
+    """Return a function that makes the mask of the scores, so that no mask is stored."""
     if valid_lens is None:
         return None
-    lens = valid_lens.clone() if isinstance(valid_lens, Tensor) else valid_lens
     shape = (*queries.shape[:-2], *heads, queries.shape[-2], keys.shape[-2])  # (B, [H,] Q, K)
-    return lambda: length_mask(lens, shape)
+    return partial(length_mask, valid_lens, shape)
 
 
 def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
@@ -147,7 +113,7 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
     return features.tanh_() @ w_v  # (B, Q, K, h) x (h,) -> (B, Q, K)
 
 
-class AdditiveAttention(Attends, nn.Module):
+class AdditiveAttention(HasAttentionWeights, nn.Module):
     """Attention by a small network, h = num_hiddens: a(q, k) = w_v^T tanh(W_q q + W_k k).
 
     >>> attention = AdditiveAttention(key_size=2, query_size=3, num_hiddens=8, dropout=0)
@@ -188,7 +154,7 @@ class AdditiveAttention(Attends, nn.Module):
         scores = additive_scores(self.W_q(queries), projected_keys, self.w_v.weight[0])
         weights = softmax_among(scores, resolve_mask(mask))
         output = self.dropout(weights) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
-        self._keep(partial(torch.clone, weights.detach()))
+        self._store_weights(partial(torch.clone, weights.detach()))
         return output
 
 
@@ -211,7 +177,7 @@ def share_heads(X: Tensor, num_heads: int) -> Tensor:
     return X.repeat_interleave(num_heads // X.shape[1], dim=1)  # (B, G, K, D) -> (B, H, K, D)
 
 
-class DotProductAttention(Attends, nn.Module):
+class DotProductAttention(HasAttentionWeights, nn.Module):
     """Attention by scaled dot products: a(q, k) = q^T k / sqrt(d), for queries and keys of width d.
 
     PyTorch's kernel computes it (see `fused_attention`), as a rule without holding the (B, Q, K)
@@ -224,9 +190,9 @@ class DotProductAttention(Attends, nn.Module):
     >>> attention.attention_weights
     tensor([[[0.5000, 0.5000, 0.0000]]])
 
-    The weights are computed from queries and keys when they are read, so read them before you
-    change those in place. Afterwards, reading raises RuntimeError (but not for tensors made in
-    inference mode, which do not count their changes).
+    The weights are computed when they are read, from the last pass's queries, keys and lengths, so
+    read them before you change one of those in place. If queries or keys have changed, reading
+    raises RuntimeError, except in inference mode, where tensors do not count changes.
     """
 
     def __init__(self, dropout: float) -> None:
@@ -264,7 +230,7 @@ class DotProductAttention(Attends, nn.Module):
         output = fused_attention(
             queries, keys, values, resolve_mask(mask), dropout, resolve_mask(bias)
         )
-        self._keep(_DotProductWeights(queries, keys, mask, bias))
+        self._store_weights(_DotProductWeights(queries, keys, mask, bias))
         return output
 
 
@@ -274,8 +240,8 @@ class _DotProductWeights:
     def __init__(
         self, queries: Tensor, keys: Tensor, mask: Mask, bias: Callable[[], Tensor] | None
     ) -> None:
-        self.queries, self.keys, self.bias = queries.detach(), keys.detach(), bias
-        self.mask = freeze_mask(mask)
+        self.queries, self.keys = queries.detach(), keys.detach()
+        self.mask, self.bias = mask, bias
         self.versions: dict[str, int] = {}
         if torch.compiler.is_compiling():
             # A compiled graph cannot return both a tensor, say of a decoder's state, and its view.

@@ -24,7 +24,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from d2lattn.checks import argument_error, check_range, check_shapes, check_share, check_sizes
 from d2lattn.masks import check_lengths, length_mask
-from d2lattn.scoring import AdditiveAttention, Attends
+from d2lattn.scoring import AdditiveAttention, HasAttentionWeights
 
 
 class Encoder(nn.Module):
@@ -52,7 +52,7 @@ class Decoder(nn.Module):
 
 
 class AttentionDecoder(Decoder):
-    """A decoder that can say where it looked."""
+    """A decoder that has attention weights."""
 
     @property
     def attention_weights(self) -> Tensor:
@@ -157,7 +157,7 @@ class _GRUDecoder(Decoder):
         """Return the state of these `rows` of the batch, (B',)."""
         return take(state._replace(hidden=None), rows)._replace(hidden=state.hidden[:, rows])
 
-    def _checked(self, enc_outputs: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    def _check_enc_outputs(self, enc_outputs: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         """Raise if the encoder's output does not fit this decoder."""
         if not isinstance(enc_outputs, tuple) or len(enc_outputs) != 2:
             needs = "the pair that a Seq2SeqEncoder gives"
@@ -204,7 +204,7 @@ class Seq2SeqDecoder(_GRUDecoder):
         self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
     ) -> PlainState:
         """Start from the encoder's last state; its top layer is the context of every step."""
-        _, hidden = self._checked(enc_outputs)
+        _, hidden = self._check_enc_outputs(enc_outputs)
         return PlainState(hidden, hidden[-1])
 
     def forward(self, X: Tensor, state: PlainState) -> tuple[Tensor, PlainState]:
@@ -225,7 +225,7 @@ class AttentionState(NamedTuple):
     mask: Tensor | None  # true where h_t is no padding, (B, 1, S); None if none is
 
 
-class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
+class Seq2SeqAttentionDecoder(HasAttentionWeights, _GRUDecoder, AttentionDecoder):
     """Bahdanau's decoder: at each step the previous state asks the source for a context.
 
     c_t' = Σ_t α(s_{t'-1}, h_t) h_t, with additive attention α: the query is the decoder's state
@@ -237,9 +237,9 @@ class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
     >>> logits.shape, model.decoder.attention_weights.shape
     (torch.Size([1, 2, 7]), torch.Size([1, 2, 3]))
 
-    `attention_dropout`, for the weights, is separate from `dropout`, so that a heatmap's weights
-    can be trained without it. With `bridge` the decoder starts from the encoder's last state, as in
-    the notes; without it from zeros, so that it learns of the source by attention alone.
+    `dropout` does not apply to attention weights. With `bridge` the decoder starts from the
+    encoder's last state, as in the notes; without it from zeros, so that attention is its only
+    access to the source.
     """
 
     def __init__(
@@ -250,12 +250,11 @@ class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
         num_layers: int,
         dropout: float = 0,
         *,
-        attention_dropout: float = 0,
         bridge: bool = True,
     ) -> None:
         super().__init__()
         self.bridge = bridge
-        self.attention = AdditiveAttention(num_hiddens, num_hiddens, num_hiddens, attention_dropout)
+        self.attention = AdditiveAttention(num_hiddens, num_hiddens, num_hiddens, dropout=0)
         self.embedding = token_embedding(vocab_size, embed_size, DEVIATION)
         self.dropout = nn.Dropout(check_share("dropout", dropout))
         self.rnn = _gru(embed_size + num_hiddens, num_hiddens, num_layers, dropout)
@@ -265,7 +264,7 @@ class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
         self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
     ) -> AttentionState:
         """Start from the encoder's last state or zeros; project the keys once for all steps."""
-        values, hidden = self._checked(enc_outputs)
+        values, hidden = self._check_enc_outputs(enc_outputs)
         hidden = hidden if self.bridge else torch.zeros_like(hidden)
         mask = None
         if enc_valid_lens is not None:
@@ -284,9 +283,10 @@ class Seq2SeqAttentionDecoder(Attends, _GRUDecoder, AttentionDecoder):
             context = self.attention.attend(query, projected_keys, values, mask)  # (B, 1, D)
             output, hidden = self.rnn(torch.cat((context, step), dim=-1), hidden)
             outputs.append(output)  # (B, 1, D)
-            weights.append(self.attention._last())  # a function that returns (B, 1, S)
+            weights.append(self.attention._stored_weights())  # each computes (B, 1, S)
         logits = self.dense(torch.cat(outputs, dim=1))  # (B, T, D) -> (B, T, V)
-        self._keep(lambda: torch.cat([work_out() for work_out in weights], dim=1))  # (B, T, S)
+        # T times (B, 1, S) -> (B, T, S)
+        self._store_weights(lambda: torch.cat([compute() for compute in weights], dim=1))
         return logits, AttentionState(hidden, values, projected_keys, mask)
 
 
@@ -329,9 +329,9 @@ def check_state(state: Any, kind: type, X: Tensor, *batched: str) -> None:
             TypeError, "state", state, f"a {kind.__name__}, as init_state gives it"
         )
     for name in batched:
-        kept = getattr(state, name)
-        kept = kept[0] if isinstance(kept, tuple) else kept
-        if kept is not None and len(X) != len(kept):
+        part = getattr(state, name)
+        part = part[0] if isinstance(part, tuple) else part
+        if part is not None and len(X) != len(part):
             raise argument_error(
-                ValueError, "X", X, f"{len(kept)} sequences, as many as the state has"
+                ValueError, "X", X, f"{len(part)} sequences, as many as the state has"
             )

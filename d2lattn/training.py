@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from threading import RLock
 from typing import Any, Protocol
 
 import torch
@@ -23,7 +22,6 @@ from d2lattn.checks import (
     optional_import,
 )
 from d2lattn.masks import length_mask
-from d2lattn.scoring import own_weights
 
 BatchLoss = Callable[[nn.Module, Any], tuple[Tensor, int]]
 
@@ -213,16 +211,9 @@ def mean_loss(
     return sum(loss.item() * count for loss, count in losses) / sum(count for _, count in losses)
 
 
-_FOUND: dict[object, dict[nn.Module, bool]] = {}  # of each block in order: modules, modes
-_CHANGING = RLock()  # held while modes change, never while a model runs
-
-
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """Put a model into eval mode; afterwards, even after an error, restore every submodule's mode.
-
-    Blocks may be nested, and threads may share a model: it stays in eval mode until the last block
-    ends. Inside, each thread reads the `attention_weights` of its own passes.
 
     >>> model = nn.Sequential(nn.Dropout(), nn.Dropout().eval())
     >>> with evaluating(model):
@@ -231,22 +222,13 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     >>> [dropout.training for dropout in model]
     [True, False]
     """
-    modules, me = list(model.modules()), object()
+    modes = [(module, module.training) for module in model.modules()]
     try:
-        with _CHANGING:
-            _FOUND[me] = {module: module.training for module in modules}
-            model.eval()
-        with own_weights():
-            yield
+        model.eval()
+        yield
     finally:
-        with _CHANGING:
-            later = list(_FOUND.values())[list(_FOUND).index(me) + 1 :]
-            for module, mode in _FOUND.pop(me).items():
-                block = next((block for block in later if module in block), None)
-                if block is None:
-                    module.training = mode
-                else:  # the next block restores it for both
-                    block[module] = mode
+        for module, mode in modes:
+            module.training = mode
 
 
 @contextmanager

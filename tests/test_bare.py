@@ -4,7 +4,6 @@ In double precision, outputs and gradients of inputs and parameters: equal to 1e
 """
 
 import ast
-import re
 from operator import itemgetter
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 
 import d2lattn as d2l
 from d2lattn import bare
@@ -81,40 +79,10 @@ def for_heads(mask):
 # One page
 
 
-def test_it_is_one_page():
-    lines = PAGE.splitlines()
-    assert len(lines) <= 200
-    assert max(map(len, lines)) <= 79  # what the book's column holds
-    assert PAGE.isascii()
-
-
 def test_it_needs_nothing_but_pytorch():
     imports = [n for n in ast.walk(ast.parse(PAGE)) if isinstance(n, ast.Import | ast.ImportFrom)]
     names = {n.module if isinstance(n, ast.ImportFrom) else n.names[0].name for n in imports}
     assert names == {"torch"}
-
-
-def test_it_checks_nothing():
-    checks = ast.Raise | ast.Assert | ast.Try
-    assert not [node for node in ast.walk(ast.parse(PAGE)) if isinstance(node, checks)]
-    tests = [node.test for node in ast.walk(ast.parse(PAGE)) if isinstance(node, ast.If)]
-    assert [ast.unparse(test) for test in tests] == ["mask is not None"]
-
-
-def test_each_line_that_moves_axes_says_how():
-    moving = re.compile(r" @ |\.mT\b|transpose\(|flatten\(|squeeze\(")
-    shape = re.compile(r"#.*\([BNTQKS(]")
-    silent = [x for x in PAGE.splitlines() if moving.search(x) and not shape.search(x)]
-    assert not silent
-
-
-def test_every_function_says_its_formula_and_every_class_has_it_beside_its_name():
-    lines = PAGE.splitlines()
-    for node in ast.parse(PAGE).body:
-        if isinstance(node, ast.FunctionDef):
-            assert ast.get_docstring(node)
-        elif isinstance(node, ast.ClassDef):
-            assert "  # " in lines[node.lineno - 1], node.name
 
 
 # By hand
@@ -224,22 +192,6 @@ def test_kernel_regression(num_queries, num_keys, h, seed):
         agree(inputs, ours, theirs)
 
 
-@DRAWN
-@given(SIZES, SIZES, SEEDS)
-def test_kernel_regression_with_a_learned_width(num_queries, num_keys, seed):
-    torch.manual_seed(seed)
-    package = d2l.NWKernelRegression()
-    nn.init.uniform_(package.w, 0.1, 2)
-    rows = num_queries, num_keys  # each query has keys of its own
-    agree(
-        [torch.randn(num_queries), torch.randn(rows), torch.randn(rows)],
-        lambda *given_now: bare.nadaraya_watson(*given_now, 1 / package.w)[0],
-        package,
-        package,
-        package,
-    )
-
-
 # Heads, positions, norms
 
 
@@ -263,11 +215,6 @@ def test_multi_head_attention(batch, num_queries, num_keys, num_heads, kind, see
 @pytest.mark.parametrize(("num_steps", "width"), [(1, 2), (3, 4), (1000, 512)])
 def test_positions(num_steps, width):
     close(bare.positions(num_steps, width), d2l.sinusoids(num_steps, width))
-
-
-def test_positions_by_hand():
-    rounded = [round(entry, 4) for entry in bare.positions(2, 4)[1].tolist()]
-    assert rounded == [0.8415, 0.5403, 0.01, 1.0]  # sin 1, cos 1, sin 1/100, cos 1/100
 
 
 @DRAWN
@@ -371,18 +318,6 @@ def test_every_layer_keeps_the_weights_of_its_heads():
         close(torch.stack(ours, dim=1), theirs)
 
 
-def test_a_new_one_starts_as_the_packages_does():
-    """Entries of embedded tokens are about 1, so that they do not drown positions."""
-    page = bare.Transformer(2000, 3000, 1, 64, 8, 4)
-    for half in (page.encode, page.decoder):
-        assert abs(half.embedding.weight.std() * 64**0.5 - 1) < 0.02
-
-
-def test_it_runs_in_the_precision_that_it_is_given():
-    page = bare.Transformer(7, 9, 1, 8, 5, 2).to(torch.bfloat16)
-    assert page(torch.ones(2, 3).long(), torch.ones(2, 4).long()).dtype == torch.bfloat16
-
-
 @DRAWN
 @given(SIZES, SIZES, st.booleans(), st.integers(1, 12), SEEDS)
 def test_greedy_writing(batch, source_steps, padded, max_len, seed):
@@ -397,32 +332,6 @@ def test_greedy_writing(batch, source_steps, padded, max_len, seed):
         assert row[: row.index(2) if theirs.finished else None] == theirs.tokens
     longest = max(len(theirs.tokens) + theirs.finished for theirs in found)
     assert tokens.shape == (batch, longest)  # it stops when all have ended
-
-
-def test_greedy_writing_has_its_words_for_beginning_and_end():
-    package, page = transformers(drawn=False)  # which write more words
-    source, lens = torch.randint(7, (200, 4)), torch.randint(1, 5, (200,))
-    mask = torch.arange(4) < lens[:, None, None, None]
-    written = []
-    for bos, eos in ((1, 8), (4, 3)):
-        tokens = bare.greedy_decode(page, source, mask, max_len=9, bos=bos, eos=eos)
-        found = d2l.greedy_decode(package, source, lens, max_len=9, bos=bos, eos=eos)
-        rows = [row[: row.index(eos) if eos in row else None] for row in tokens.tolist()]
-        assert rows == [theirs.tokens for theirs in found]
-        assert {theirs.finished for theirs in found} == {True, False}
-        written.append({tuple(row) for row in rows})
-        ended = torch.tensor([theirs.finished for theirs in found])
-        again = bare.greedy_decode(page, source[ended], mask[ended], 50, bos, eos)
-        assert again.shape[1] == (tokens[ended] == eos).int().argmax(dim=1).max() + 1
-    assert min(map(len, written)) > 10
-
-
-def test_greedy_writing_records_no_gradients():
-    _, page = transformers()
-    recorded = []
-    page.dense.register_forward_hook(lambda *_: recorded.append(torch.is_grad_enabled()))
-    bare.greedy_decode(page, torch.ones(1, 3).long(), max_len=2)
-    assert recorded == [False, False]
 
 
 # Bahdanau's decoder

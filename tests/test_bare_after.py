@@ -1,8 +1,6 @@
 """The second page: each mechanism in ten lines, which give what the package gives, to 1e-10."""
 
-import ast
 import math
-from pathlib import Path
 
 import pytest
 import torch
@@ -14,7 +12,6 @@ import d2lattn as d2l
 from d2lattn import bare_after, masks
 from d2lattn.scoring import DotProductAttention
 
-PAGE = Path(bare_after.__file__).read_text("utf-8")
 DRAWN = settings(deadline=None, max_examples=15, derandomize=True)
 SIZES = st.integers(1, 5)
 SEEDS = st.integers(0, 10_000)
@@ -27,23 +24,6 @@ def _exact():
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(before)
-
-
-def test_each_mechanism_is_ten_lines_at_most():
-    definitions = [node for node in ast.parse(PAGE).body if isinstance(node, ast.FunctionDef)]
-    assert len(definitions) == 8
-    for node in definitions:
-        assert node.end_lineno - node.lineno < 10, node.name
-        assert ast.get_docstring(node)
-
-
-def test_it_is_a_page_like_the_first():
-    assert max(map(len, PAGE.splitlines())) <= 79
-    assert PAGE.isascii()
-    tree = ast.parse(PAGE)
-    assert not [n for n in ast.walk(tree) if isinstance(n, ast.Raise | ast.Assert | ast.Try)]
-    imports = [ast.unparse(n) for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
-    assert imports == ["import torch", "from d2lattn.bare import masked_softmax"]
 
 
 def speeds(pairs, base=10000):
@@ -115,17 +95,6 @@ def test_grouped_attention(batch, num_queries, num_keys, groups, sharing, padded
     )
 
 
-def test_a_mask_of_the_batch_is_not_one_of_groups():
-    """As many sequences as groups, and each has its own padding; a mask (Q, K) works too."""
-    q, (k, v) = torch.randn(2, 4, 3, 6), torch.randn(2, 2, 2, 3, 6)
-    mask = (torch.arange(3) < torch.tensor([[1], [3]]))[:, None, None].expand(2, 1, 3, 3)
-    found = bare_after.grouped_attention(q, k, v, mask)
-    close(found[0], v[0, :, :1].repeat_interleave(2, dim=0).expand(4, 3, 6))
-    close(found[1], bare_after.grouped_attention(q, k, v)[1])
-    causal = torch.ones(3, 3).tril().bool()
-    close(bare_after.grouped_attention(q, k, v, causal)[:, :, 0], v[:, [0, 0, 1, 1], 0])
-
-
 @DRAWN
 @given(SIZES, SIZES, st.integers(1, 9), SIZES, st.integers(1, 11), st.floats(0, 900), SEEDS)
 def test_a_running_softmax(batch, num_queries, num_keys, width, tile, apart, seed):
@@ -150,12 +119,6 @@ def test_a_running_softmax_by_hand():
     close(found, torch.tensor([[2.625]]))
 
 
-def test_features_are_those_of_the_exponential_linear_unit():
-    X = torch.linspace(-4, 4, 81)[torch.arange(81) != 40]  # it has two slopes at 0
-    agree([X], bare_after.features, lambda X: torch.nn.functional.elu(X) + 1)
-    assert (bare_after.features(torch.linspace(-30, 900, 50)) > 0).all()
-
-
 @DRAWN
 @given(st.integers(1, 9), SIZES, SIZES, SEEDS)
 def test_what_is_carried_gives_what_all_products_give(steps, width, outputs, seed):
@@ -176,16 +139,6 @@ def test_what_is_carried_gives_what_all_products_give(steps, width, outputs, see
             return attention(bare_after.features(q), bare_after.features(k), V)
 
         agree([*X, V], ours, summed)
-
-
-def test_no_word_hears_what_comes_later():
-    Q, K = bare_after.features(torch.randn(2, 6, 3)).unbind()
-    V = torch.randn(6, 2)
-    for attention in (bare_after.product_attention, bare_after.carried_attention):
-        before = attention(Q, K, V)
-        after = attention(Q, torch.cat((K[:4], K[4:] * 3)), torch.cat((V[:4], V[4:] - 1)))
-        close(before[:4], after[:4])
-        assert not torch.allclose(before[4:], after[4:])
 
 
 def test_by_hand():

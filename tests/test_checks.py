@@ -19,7 +19,7 @@ from d2lattn.checks import (
 
 
 @pytest.mark.parametrize(
-    ("error", "found", "message"),
+    ("error", "actual", "message"),
     [
         (ValueError, torch.ones(2, 3), "x has shape (2, 3); it needs this"),
         (ValueError, 7, "x is 7; it needs this"),
@@ -27,15 +27,10 @@ from d2lattn.checks import (
         (TypeError, [1], "x has type list; it needs this"),
     ],
 )
-def test_one_wording(error, found, message):
-    made = argument_error(error, "x", found, "this")
+def test_errors_share_one_wording(error, actual, message):
+    made = argument_error(error, "x", actual, "this")
     assert type(made) is error
     assert str(made) == message
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_floats_of_one_dtype_pass(dtype):
-    check_floats(x=torch.ones(2, dtype=dtype), y=torch.ones(3, dtype=dtype))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +40,6 @@ def test_floats_of_one_dtype_pass(dtype):
         (torch.ones(1), None, "y has type NoneType; it needs a tensor of floating-point numbers"),
         (torch.ones(1), torch.ones(1).int(), "y has dtype torch.int32; it needs a tensor of fl"),
         (torch.ones(1).bool(), torch.ones(1), "x has dtype torch.bool; it needs a tensor of fl"),
-        (torch.ones(1) * 1j, torch.ones(1), "x has dtype torch.complex64; it needs a tensor of"),
         (
             torch.ones(1),
             torch.ones(1).double(),
@@ -53,23 +47,13 @@ def test_floats_of_one_dtype_pass(dtype):
         ),
     ],
 )
-def test_what_is_no_float_or_another_float_is_named(x, y, message):
+def test_wrong_dtype_raises(x, y, message):
     with pytest.raises(TypeError, match=r"^" + message):
         check_floats(x=x, y=y)
 
 
-def test_autocast_may_mix_dtypes():
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        check_floats(x=torch.ones(1), y=torch.ones(1).bfloat16())
-
-
-@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8])
-def test_integers_pass(dtype):
-    check_integers("x", torch.ones(2, dtype=dtype))
-
-
 @pytest.mark.parametrize(
-    ("found", "has"),
+    ("actual", "has"),
     [
         (torch.tensor([True]), "dtype torch.bool"),
         (torch.tensor([1.0]), "dtype torch.float32"),
@@ -77,28 +61,27 @@ def test_integers_pass(dtype):
         (1, "type int"),
     ],
 )
-def test_what_is_no_integer_is_named(found, has):
+def test_non_integers_raise(actual, has):
     with pytest.raises(TypeError, match=f"^x has {has}; it needs a tensor of integers$"):
-        check_integers("x", found)
+        check_integers("x", actual)
 
 
-def test_a_range_holds_both_ends_and_an_empty_tensor():
+def test_range_includes_both_ends():
     check_range("x", torch.tensor([0, 5]), 0, 5)
     check_range("x", torch.tensor([200], dtype=torch.uint8), 0, 1000)
     check_range("x", torch.tensor([], dtype=torch.int64), 0, 5)
 
 
 @pytest.mark.parametrize(
-    ("found", "message"),
+    ("actual", "message"),
     [
-        ([0, 6, 7], r"x\[2\] is 7; it needs to be from 0 to 5"),
         ([9, -1], r"x\[1\] is -1; it needs to be from 0 to 5"),
         ([[0, 5], [0, 6]], r"x\[1, 1\] is 6; it needs to be from 0 to 5"),
     ],
 )
-def test_an_entry_out_of_range_is_named_with_its_place(found, message):
+def test_entry_out_of_range_is_named_with_its_place(actual, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
-        check_range("x", torch.tensor(found), 0, 5)
+        check_range("x", torch.tensor(actual), 0, 5)
 
 
 def test_sizes_are_one_or_more():
@@ -109,27 +92,15 @@ def test_sizes_are_one_or_more():
             check_sizes(width=1, height=size)
 
 
-def test_sizes_are_integers():
-    check_sizes(width=torch.ones(3).numpy().astype(int)[0])
-    for size in (2.0, "2", None):
-        with pytest.raises(TypeError, match=r"^height has type .*; it needs an integer$"):
-            check_sizes(height=size)
-
-
-@pytest.mark.parametrize("share", [0, 1, 0.0, 0.5, 1.0])
-def test_a_share_is_given_back(share):
-    assert check_share("dropout", share) is share
-
-
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), float("inf")])
-def test_a_share_is_from_0_to_1(share):
+def test_share_outside_0_to_1_raises(share):
     with pytest.raises(ValueError, match=f"^dropout is {share}; it needs to be from 0 to 1$"):
         check_share("dropout", share)
     with pytest.raises(TypeError, match=r"^dropout has type str; it needs a number$"):
         check_share("dropout", str(share))
 
 
-def test_a_layer_says_which_dtype_it_needs():
+def test_dtype_of_the_layer_is_required():
     layer, x = nn.Linear(2, 2), torch.ones(2)
     check_floats(layer, x=x)
     with pytest.raises(TypeError, match=r"^x has dtype torch.float64; it needs torch.float32, the"):
@@ -142,26 +113,7 @@ def test_a_layer_says_which_dtype_it_needs():
             check_floats(without, x=x.double(), y=x)
 
 
-def test_on_the_meta_device_dtypes_are_told_too():
-    x = torch.ones(2, device="meta")
-    with pytest.raises(TypeError, match=r"^y has dtype torch.float64; it needs torch.float32"):
-        check_floats(x=x, y=x.double())
-
-
-def test_entries_that_cannot_be_read_are_believed():
-    check_range("x", torch.zeros(3, dtype=torch.int64, device="meta"), 1, 2)
-
-
-@pytest.mark.parametrize("count", [1, 200])
-def test_a_range_is_checked_in_short_and_long_tensors(count):
-    found = torch.full((count,), 3)
-    check_range("x", found, 3, 3)
-    for least, most in ((4, 9), (0, 2)):
-        with pytest.raises(ValueError, match=rf"^x\[0\] is 3; it needs to be from {least} to"):
-            check_range("x", found, least, most)
-
-
-def test_what_is_missing_is_named_by_its_package():
+def test_missing_package_is_named():
     message = r"^d2l\.x needs nowhere; install what the book needs: pip"
     with pytest.raises(ModuleNotFoundError, match=message), optional_import("d2l.x"):
         raise ModuleNotFoundError(name="nowhere.inside")
@@ -170,7 +122,7 @@ def test_what_is_missing_is_named_by_its_package():
 # check_shapes ------------------------------------------------------------------------------------
 
 
-def test_axes_of_one_name_are_of_one_size():
+def test_equal_letters_match_equal_sizes():
     x, y = torch.ones(2, 3, 4), torch.ones(2, 5, 4)
     check_shapes(x=(x, "B", "Q", "D"), y=(y, "B", "K", "D"))
     check_shapes(x=(x, 2, 3, 4), y=(y, 2, "K", 4))
@@ -182,40 +134,14 @@ def test_axes_of_one_name_are_of_one_size():
     ("y", "axes", "message"),
     [
         ((2, 3, 9), ("B", "K", "D"), "y has shape (2, 3, 9); it needs (B, K, D) = (2, K, 4)"),
-        ((9, 5, 4), ("B", "K", "D"), "y has shape (9, 5, 4); it needs (B, K, D) = (2, K, 4)"),
         ((2, 9, 4), ("B", "Q", "V"), "y has shape (2, 9, 4); it needs (B, Q, V) = (2, 3, V)"),
-        ((2, 3), ("B", "Q", "D"), "y has shape (2, 3); it needs (B, Q, D) = (2, 3, 4)"),
         ((2, 3, 4, 1), ("B", "Q", "D"), "y has shape (2, 3, 4, 1); it needs (B, Q, D) = (2, 3, 4)"),
-        ((2, 7), ("N", 8), "y has shape (2, 7); it needs (N, 8)"),
         ((7,), (8,), "y has shape (7,); it needs (8,)"),
         ((2, 7), ("...", 8), "y has shape (2, 7); it needs (..., 8)"),
         ((8,), ("...", 8, 8), "y has shape (8,); it needs (..., 8, 8)"),
-        ((), ("...", 8), "y has shape (); it needs (..., 8)"),
         ((2, 3), ("N", "N"), "y has shape (2, 3); it needs (N, N)"),
     ],
 )
-def test_other_axes_are_named(y, axes, message):
+def test_wrong_axes_are_named(y, axes, message):
     with pytest.raises(ValueError, match=r"^" + re.escape(message) + "$"):
         check_shapes(x=(torch.ones(2, 3, 4), "B", "Q", "D"), y=(torch.ones(y), *axes))
-
-
-def test_the_last_axes_of_one_are_known_to_the_next():
-    x = torch.ones(2, 3, 4)
-    for axes, message in (
-        (("N", "D"), r"\(N, D\) = \(N, 4\)$"),
-        (("...", "D"), r"\(\.\.\., D\) = \(\.\.\., 4\)$"),
-    ):
-        with pytest.raises(ValueError, match="needs " + message):
-            check_shapes(x=(x, "...", "D"), y=(torch.ones(2, 5), *axes))
-
-
-def test_what_has_no_axes_is_named():
-    with pytest.raises(TypeError, match=r"^y has type list; it needs a tensor$"):
-        check_shapes(x=(torch.ones(2), "N"), y=([1.0, 2.0], "N"))
-
-
-def test_sizes_larger_than_python_keeps_are_compared_by_value():
-    x = torch.ones(1000)
-    check_shapes(x=(x, "N"), y=(torch.ones(1000), "N"), z=(x, int("1000")))
-    with pytest.raises(ValueError, match=r"^y has shape"):
-        check_shapes(x=(x, "N"), y=(torch.ones(1001), "N"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -65,25 +65,13 @@ def test_kernels_are_densities(name):
     assert (heights[120_000:].diff() <= 0).all(), "a kernel falls with the distance"
 
 
-def test_epanechnikov_is_the_parabola_and_not_the_tent():
-    u = torch.tensor([0.0, 0.5, 0.9, 1.0, 3.0], dtype=torch.float64)
-    wanted = torch.tensor([0.75, 0.5625, 0.1425, 0, 0], dtype=torch.float64)
-    torch.testing.assert_close(d2l.epanechnikov(u), wanted)
-    assert not torch.allclose(d2l.epanechnikov(u), d2l.triangular(u))
-
-
-def test_a_boxcar_holds_both_ends():
-    u = torch.tensor([-1.001, -1.0, 0.0, 1.0, 1.001])
-    assert d2l.boxcar(u).tolist() == [0, 0.5, 0.5, 0.5, 0]
-
-
 # nadaraya_watson: properties
 
 
 @each_kernel
 @given(problem=problems())
 @steady
-def test_weights_are_a_distribution_or_nothing(name, problem):
+def test_weights_sum_to_one_or_are_zero(name, problem):
     predictions, weights = nadaraya_watson(*problem, KERNELS[name])
     queries, keys, values, _ = problem
     assert weights.shape == (len(queries), len(keys))
@@ -98,143 +86,37 @@ def test_weights_are_a_distribution_or_nothing(name, problem):
     assert (predictions[reached] <= values.max() + slack).all()
 
 
-@given(problem=problems())
-@steady
-def test_a_gaussian_reaches_every_query(problem):
-    predictions, _ = nadaraya_watson(*problem)
-    assert not predictions.isnan().any()
-
-
 @each_kernel
 @given(problem=problems())
 @steady
-def test_agrees_with_the_slow_loop(name, problem):
+def test_equals_loop(name, problem):
     predictions, _ = nadaraya_watson(*problem, KERNELS[name])
     expected = slowly(*problem, KERNELS[name])
     # The loop's Gaussian underflows far from the keys, and a compact kernel's edge is a matter of
-    # rounding: compare where the loop found a firm answer.
+    # rounding: compare where the loop actual a firm answer.
     queries, keys, _, bandwidth = problem
     u = (queries.unsqueeze(-1) - keys).abs() / bandwidth
     firm = (u.amin(dim=-1) < 30) & ((u - 1).abs() > 1e-9).all(dim=-1)
     torch.testing.assert_close(predictions[firm], expected[firm], equal_nan=True)
 
 
-@given(problem=problems(), shift=numbers, scale=st.floats(0.1, 10))
-@steady
-def test_moves_and_stretches_with_the_data(problem, shift, scale):
-    queries, keys, values, bandwidth = problem
-    assume(bandwidth > 0.2)
-    predictions, weights = nadaraya_watson(*problem)
-    along_x = nadaraya_watson(
-        queries * scale + shift, keys * scale + shift, values, bandwidth * scale
-    )
-    torch.testing.assert_close(along_x[1], weights, rtol=1e-7, atol=1e-7)
-    along_y = nadaraya_watson(queries, keys, values * scale + shift, bandwidth)
-    torch.testing.assert_close(along_y[0], predictions * scale + shift)
-
-
-@each_kernel
-@given(problem=problems(), seed=st.integers(0, 99))
-@steady
-def test_the_order_of_the_keys_does_not_matter(name, problem, seed):
-    queries, keys, values, bandwidth = problem
-    order = torch.randperm(len(keys), generator=torch.Generator().manual_seed(seed))
-    predictions, weights = nadaraya_watson(*problem, KERNELS[name])
-    shuffled = nadaraya_watson(queries, keys[order], values[order], bandwidth, KERNELS[name])
-    torch.testing.assert_close(shuffled[0], predictions, equal_nan=True)
-    torch.testing.assert_close(shuffled[1], weights[:, order])
-
-
-@each_kernel
-@given(problem=problems())
-@steady
-def test_an_endless_bandwidth_gives_the_mean(name, problem):
-    queries, keys, values, _ = problem
-    predictions, _ = nadaraya_watson(queries, keys, values, 1e9, KERNELS[name])
-    torch.testing.assert_close(predictions, values.mean().expand_as(queries), atol=1e-6, rtol=1e-6)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("bandwidth", [1e-3, 1e-12, 1e-30, 1e-38, 1e-45])
-def test_a_vanishing_bandwidth_gives_the_nearest_neighbour(bandwidth, dtype):
-    keys, values = torch.tensor([[0.0, 1.0, 5.0], [7.0, 8.0, 9.0]], dtype=dtype)
-    queries = torch.tensor([0.4, 0.6, 100.0, -3.0], dtype=dtype)
-    predictions, weights = nadaraya_watson(queries, keys, values, bandwidth)
-    assert predictions.tolist() == [7.0, 8.0, 9.0, 7.0]
-    assert weights.sum(dim=-1).tolist() == [1.0] * 4
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("distance", [0, 250, 330, 1000, 30_000])
-def test_weights_are_right_however_far_the_keys_are(distance, dtype):
+def test_far_keys_get_exact_weights(distance, dtype):
     """Squares overflow from 256 on in float16, where the difference of two squares does not."""
     queries = torch.tensor([0.0, 0.5], dtype=dtype)
     keys = distance + torch.tensor([0.0, 0.5, 2.0, -64.0], dtype=dtype)
     values = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=dtype)
-    found = nadaraya_watson(queries, keys, values, 40.0)
-    wanted = nadaraya_watson(queries.double(), keys.double(), values.double(), 40.0)
+    actual = nadaraya_watson(queries, keys, values, 40.0)
+    expected = nadaraya_watson(queries.double(), keys.double(), values.double(), 40.0)
     precision = 4 * torch.finfo(dtype).eps
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(actual, expected, strict=True):
         assert one.dtype == dtype
         torch.testing.assert_close(one.double(), other, rtol=max(precision, 1e-4), atol=precision)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "step", "bandwidth"), [(torch.float16, 0.5, 40.0), (torch.bfloat16, 4.0, 100.0)]
-)
-def test_half_precision_loses_no_difference_between_far_keys(dtype, step, bandwidth):
-    """Their scores are hundreds, and neighbours differ by less than a half number there can."""
-    queries, keys = torch.zeros(1, dtype=dtype), (1000 + step * torch.arange(4)).to(dtype)
-    _, found = nadaraya_watson(queries, keys, keys, bandwidth)
-    _, wanted = nadaraya_watson(queries.double(), keys.double(), keys.double(), bandwidth)
-    torch.testing.assert_close(found.double(), wanted, rtol=0, atol=torch.finfo(dtype).eps)
-
-
-@pytest.mark.parametrize(("dtype", "far"), [(torch.float32, 1e25), (torch.float64, 1e200)])
-def test_where_squares_are_infinite_the_nearest_keys_share(dtype, far):
-    keys = torch.tensor([-far, far, 2 * far], dtype=dtype)
-    predictions, weights = nadaraya_watson(keys[:1] * 0, keys, keys * 0 + 3, 1.0)
-    assert weights.tolist() == [[0.5, 0.5, 0.0]]
-    assert predictions.tolist() == [3.0]
-
-
-def test_gradients_are_numbers_where_squares_are_infinite():
-    inputs = [torch.tensor(row, requires_grad=True) for row in ([0.4, 1e3], [0.0, 1.0], [2.0, 3.0])]
-    nadaraya_watson(*inputs, 1e-30)[0].sum().backward()
-    assert all(tensor.grad.isfinite().all() for tensor in inputs)
-
-
-def test_a_kernel_of_ones_own_can_reach_every_key():
-    def laplace(u):
-        return torch.exp(-u.abs()) / 2
-
-    far, keys, values = torch.tensor([500.0]), torch.tensor([0.0, 1.0]), torch.tensor([4.0, 7.0])
-    assert nadaraya_watson(far, keys, values, 1.0, laplace)[0].isnan()
-    laplace.log = lambda u: -u.abs()
-    _, weights = nadaraya_watson(far, keys, values, 1.0, laplace)
-    torch.testing.assert_close(weights, torch.tensor([[-1.0, 0.0]]).softmax(dim=-1))
-    near = torch.tensor([0.3])
-    with_log = nadaraya_watson(near, keys, values, 1.0, laplace)
-    without = nadaraya_watson(near, keys, values, 1.0, lambda u: laplace(u))
-    torch.testing.assert_close(with_log, without)
-
-
-def test_two_nearest_keys_share():
-    keys, values = torch.tensor([-1.0, 1.0, 4.0]), torch.tensor([2.0, 4.0, 50.0])
-    predictions, weights = nadaraya_watson(torch.tensor([0.0]), keys, values, 1e-20)
-    assert weights.tolist() == [[0.5, 0.5, 0.0]]
-    assert predictions.tolist() == [3.0]
-
-
-def test_gaussian_weights_are_the_softmax_of_the_notes():
-    queries, keys = torch.tensor([0.3, 2.0]), torch.tensor([0.0, 1.0, 2.5])
-    _, weights = nadaraya_watson(queries, keys, keys, 1.0)
-    wanted = torch.softmax(-((queries.unsqueeze(-1) - keys) ** 2) / 2, dim=-1)
-    torch.testing.assert_close(weights, wanted)
-
-
 @pytest.mark.parametrize("name", ["boxcar", "epanechnikov", "triangular"])
-def test_out_of_reach_means_no_weights_and_no_prediction(name):
+def test_query_out_of_reach_has_zero_weights_and_nan_prediction(name):
     keys = torch.tensor([0.0, 1.0], requires_grad=True)
     values = torch.tensor([2.0, 4.0], requires_grad=True)
     queries = torch.tensor([0.5, 9.0])
@@ -249,7 +131,7 @@ def test_out_of_reach_means_no_weights_and_no_prediction(name):
 
 @each_kernel
 @pytest.mark.parametrize("bandwidth", [0.4, 1e-30])
-def test_a_batch_equals_its_rows(name, bandwidth):
+def test_batch_equals_its_rows(name, bandwidth):
     torch.manual_seed(1)
     queries, keys, values = torch.rand(3, 4), torch.rand(3, 6), torch.rand(3, 6)
     queries[:, 0] = keys[:, 0]
@@ -275,15 +157,6 @@ def test_gradients_in_every_argument(name):
     )
 
 
-@each_kernel
-def test_inputs_stay_as_they_were(name):
-    inputs = [torch.rand(4), torch.rand(6), torch.rand(6)]
-    before = [i.clone() for i in inputs]
-    nadaraya_watson(*inputs, 0.3, KERNELS[name])
-    leave_one_out_error(inputs[1], inputs[2], 0.3, KERNELS[name])
-    assert all(torch.equal(i, b) for i, b in zip(inputs, before, strict=True))
-
-
 # Leaving one out
 
 
@@ -294,7 +167,7 @@ def test_leave_one_out_leaves_each_point_out_once():
 @each_kernel
 @given(problem=problems(min_keys=2))
 @steady
-def test_leave_one_out_error_is_the_loop_over_points(name, problem):
+def test_leave_one_out_error_equals_loop_over_points(name, problem):
     _, keys, values, bandwidth = problem
     squared = []
     for i in range(len(keys)):
@@ -304,18 +177,13 @@ def test_leave_one_out_error_is_the_loop_over_points(name, problem):
         )
         squared.append(((predicted - values[i]) ** 2).item())
     expected = math.inf if any(math.isnan(s) for s in squared) else sum(squared) / len(squared)
-    found = leave_one_out_error(keys, values, bandwidth, KERNELS[name]).item()
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    actual = leave_one_out_error(keys, values, bandwidth, KERNELS[name]).item()
+    assert actual == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_a_point_out_of_reach_makes_the_error_infinite():
+def test_point_out_of_reach_makes_error_infinite():
     keys, values = torch.tensor([0.0, 0.5, 9.0]), torch.tensor([1.0, 2.0, 3.0])
     assert leave_one_out_error(keys, values, 1.0, d2l.boxcar).item() == math.inf
-
-
-def test_two_points_at_one_place_still_see_each_other():
-    keys, values = torch.tensor([1.0, 1.0]), torch.tensor([2.0, 4.0])
-    assert leave_one_out_error(keys, values, 0.1).item() == pytest.approx(4)
 
 
 # Parity with statsmodels
@@ -349,13 +217,13 @@ X, Y = torch.tensor([0.0, 1.0, 2.0]), torch.tensor([1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize("bandwidth", [0, -1.0, math.nan, math.inf, 1e-300, torch.tensor(0.0)])
-def test_bad_bandwidths_say_so(bandwidth):
+def test_wrong_bandwidth_raises(bandwidth):
     for attempt in (
         lambda: nadaraya_watson(X, X, Y, bandwidth),
         lambda: leave_one_out_error(X, Y, bandwidth),
     ):
-        found = re.escape(str(float(bandwidth)))
-        with pytest.raises(ValueError, match=f"bandwidth is {found}; it needs to be positive"):
+        actual = re.escape(str(float(bandwidth)))
+        with pytest.raises(ValueError, match=f"bandwidth is {actual}; it needs to be positive"):
             attempt()
 
 
@@ -363,80 +231,38 @@ def test_bad_bandwidths_say_so(bandwidth):
     ("arguments", "message"),
     [
         ((X, X, Y[:2]), r"values has shape \(2,\); it needs \(K,\) = \(3,\)$"),
-        (
-            (X, X.reshape(1, 3), Y.reshape(1, 3)),
-            r"queries has shape \(3,\); it needs \(B, Q\) = \(1, Q\)",
-        ),
         ((X.reshape(1, 3), X, Y), r"queries has shape \(1, 3\); it needs \(Q,\)"),
-        ((torch.tensor(1.0), X, Y), r"queries has shape \(\); it needs \(Q,\)"),
         ((X, X[:0], Y[:0]), r"keys has shape \(0,\); it needs K ≥ 1"),
-        ((X, torch.tensor(1.0), torch.tensor(1.0)), r"keys has shape \(\); it needs \(K,\)$"),
         ((X, X, torch.tensor([1.0, math.nan, 2.0])), r"values\[1\] is nan; it needs to be finite"),
-        ((X, torch.tensor([1.0, 2.0, math.inf]), Y), r"keys\[2\] is inf; it needs to be finite"),
-        ((torch.tensor([-math.inf]), X, Y), r"queries\[0\] is -inf; it needs to be finite"),
     ],
 )
-def test_bad_data_is_named(arguments, message):
+def test_wrong_data_raises(arguments, message):
     with pytest.raises(ValueError, match="^" + message):
         nadaraya_watson(*arguments, 1.0)
 
 
-def test_bad_kinds_are_named():
-    with pytest.raises(TypeError, match="keys has type list"):
-        nadaraya_watson(X, [1.0, 2.0, 3.0], Y, 1.0)
-    with pytest.raises(TypeError, match=r"queries has dtype torch\.int64"):
-        nadaraya_watson(torch.arange(3), X, Y, 1.0)
-    with pytest.raises(
-        TypeError, match=r"values has dtype torch\.float64; it needs torch\.float32"
-    ):
-        nadaraya_watson(X, X, Y.double(), 1.0)
-    with pytest.raises(TypeError, match="bandwidth has type str; it needs a number"):
-        nadaraya_watson(X, X, Y, "1.0")
-    for several in ([1.0, 2.0], torch.tensor([1.0, 2.0])):
-        with pytest.raises(ValueError, match=r"bandwidth has shape \(2,\); it needs one number"):
-            nadaraya_watson(X, X, Y, several)
-    with pytest.raises(ValueError, match="kernel gave negative"):
-        nadaraya_watson(X, X, Y, 1.0, lambda u: -u)
-    with pytest.raises(ValueError, match=r"what kernel gives has shape \(3, 1\).*\(3, 3\)"):
-        nadaraya_watson(X, X, Y, 1.0, lambda u: u[:, :1].abs())
-
-
-def test_leaving_one_out_needs_two():
+def test_leave_one_out_needs_two_points():
     with pytest.raises(ValueError, match=r"keys has shape \(1,\); it needs K ≥ 2"):
         leave_one_out_error(X[:1], Y[:1], 1.0)
-    with pytest.raises(ValueError, match=r"values has shape \(2,\); it needs \(K,\) = \(3,\)$"):
-        leave_one_out_error(X, Y[:2], 1.0)
-    with pytest.raises(ValueError, match=r"^points has shape \(2, 3\); it needs \(K,\)"):
-        leave_one_out(torch.zeros(2, 3))
     with pytest.raises(ValueError, match=r"^points has shape \(1,\); it needs K ≥ 2$"):
         leave_one_out(X[:1])
-
-
-def test_leaving_one_out_names_the_data():
-    broken = torch.tensor([0.0, math.nan, 2.0])
-    with pytest.raises(ValueError, match=r"^keys\[1\] is nan; it needs to be finite$"):
-        leave_one_out_error(broken, Y, 1.0)
-    with pytest.raises(ValueError, match=r"^values\[1\] is nan; it needs to be finite$"):
-        leave_one_out_error(X, broken, 1.0)
-    with pytest.raises(TypeError, match=r"^values has dtype torch\.float64; it needs"):
-        leave_one_out_error(X, Y.double(), 1.0)
 
 
 # The module
 
 
-def test_the_module_is_the_gaussian_with_bandwidth_one_over_w():
+def test_module_equals_gaussian_with_bandwidth_one_over_w():
     torch.manual_seed(0)
     queries, keys, values = torch.rand(5), torch.rand(7), torch.rand(7)
     net = d2l.NWKernelRegression()
     nn.init.constant_(net.w, 2.5)
     predictions = net(queries, keys.expand(5, 7), values.expand(5, 7))
-    wanted, weights = nadaraya_watson(queries, keys, values, 1 / 2.5, gaussian)
-    torch.testing.assert_close(predictions, wanted)
+    expected, weights = nadaraya_watson(queries, keys, values, 1 / 2.5, gaussian)
+    torch.testing.assert_close(predictions, expected)
     torch.testing.assert_close(net.attention_weights, weights)
 
 
-def test_the_module_can_learn_and_its_weights_hold_no_graph():
+def test_module_learns_and_its_weights_hold_no_graph():
     net = d2l.NWKernelRegression()
     assert [name for name, _ in net.named_parameters()] == ["w"]
     keys = torch.rand(6)
@@ -449,69 +275,20 @@ def test_the_module_can_learn_and_its_weights_hold_no_graph():
     assert net.attention_weights.grad_fn is None
 
 
-def test_the_module_passes_gradcheck():
-    torch.manual_seed(0)
-    net = d2l.NWKernelRegression().double()
-    queries = torch.rand(3, dtype=torch.float64, requires_grad=True)
-    keys, values = (torch.rand(3, 4, dtype=torch.float64, requires_grad=True) for _ in range(2))
-    assert torch.autograd.gradcheck(net, (queries, keys, values))
-
-
-def test_the_modules_weights_are_there_after_a_pass_that_worked():
-    net = d2l.NWKernelRegression()
-    with pytest.raises(RuntimeError, match="none before the first forward pass"):
-        _ = net.attention_weights
-    net(torch.zeros(1), torch.zeros(1, 2), torch.ones(1, 2))
-    with pytest.raises(ValueError, match="values has shape"):
-        net(torch.zeros(1), torch.zeros(1, 3), torch.ones(1, 2))
-    assert net.attention_weights.tolist() == [[0.5, 0.5]]
-    with pytest.raises(AttributeError):
-        net.attention_weights = None
-
-
-def test_one_key_gives_its_value():
-    net, values = d2l.NWKernelRegression(), torch.tensor([[3.0], [4.0]])
-    assert net(torch.zeros(2), torch.ones(2, 1), values).tolist() == [3.0, 4.0]
-
-
-def test_the_module_keeps_to_numbers_far_away():
-    net = d2l.NWKernelRegression().half()
-    nn.init.ones_(net.w)
-    queries, keys = torch.zeros(2).half(), torch.tensor([[300.0, 400.0], [1.0, 300.0]]).half()
-    net(queries, keys, keys)
-    assert net.attention_weights.tolist() == [[1.0, 0.0], [1.0, 0.0]]
-
-
-def test_the_module_names_wrong_kinds():
-    with pytest.raises(TypeError, match="keys has type list"):
-        d2l.NWKernelRegression()(torch.zeros(1), [[0.0]], torch.zeros(1, 1))
-    with pytest.raises(TypeError, match=r"queries has dtype torch\.float16; it needs .* of module"):
-        d2l.NWKernelRegression()(*(torch.zeros(shape).half() for shape in ((1,), (1, 1), (1, 1))))
-    with pytest.raises(TypeError, match=r"queries has dtype torch\.float32; it needs .* of module"):
-        d2l.NWKernelRegression().double()(torch.zeros(1), torch.zeros(1, 1), torch.zeros(1, 1))
-    with pytest.raises(TypeError, match="queries has dtype"):
-        d2l.NWKernelRegression()(torch.zeros(1).long(), torch.zeros(1, 1), torch.zeros(1, 1))
-    with pytest.raises(TypeError, match="values has dtype"):
-        d2l.NWKernelRegression()(torch.zeros(1), torch.zeros(1, 1), torch.zeros(1, 1).long())
-
-
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        (((2, 1), (2, 3), (2, 3)), r"queries has shape \(2, 1\); it needs \(Q,\)"),
-        (((2,), (3,), (3,)), r"keys has shape \(3,\); it needs \(Q, K\) = \(2, K\)$"),
         (((2,), (3, 3), (3, 3)), r"keys has shape \(3, 3\); it needs \(Q, K\) = \(2, K\)$"),
         (((2,), (2, 0), (2, 0)), r"keys has shape \(2, 0\); it needs K ≥ 1$"),
-        (((2,), (2, 3), (3, 2)), r"values has shape \(3, 2\); it needs \(Q, K\) = \(2, 3\)$"),
     ],
 )
-def test_the_module_names_wrong_shapes(shapes, message):
+def test_module_rejects_wrong_shapes(shapes, message):
     with pytest.raises(ValueError, match="^" + message):
         d2l.NWKernelRegression()(*(torch.rand(shape) for shape in shapes))
 
 
 @pytest.mark.skipif(not NOTES.is_dir(), reason="the study notes are not beside this checkout")
-def test_the_listing_of_the_notes_runs_and_agrees():
+def test_listing_of_the_notes_agrees():
     text = "\n".join(p.read_text(encoding="utf-8") for p in sorted(NOTES.glob("004*.txt")))
     section = text.split("\n## 10.2.")[1].split("\n## 10.3.")[0]
     (listing,) = re.findall(r"```py\n(.*?)```", section, re.DOTALL)

@@ -1,16 +1,12 @@
 """The Transformer: against PyTorch's own, step by step against at once, and by our rules."""
 
 import copy
-import gc
 import inspect
-import io
 import math
-import pickle
 import re
 
 import pytest
 import torch
-from graphs import kept_by_the_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -23,10 +19,8 @@ from benchmarks.pytorch_layers import (
     load,
     stack_as_pytorchs,
 )
-from d2lattn import scoring, transformer
 from d2lattn.corpus import Batch
-from d2lattn.masks import length_mask, window_mask
-from d2lattn.transformer import BlockState, TransformerState
+from d2lattn.masks import window_mask
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -83,8 +77,8 @@ def sources(batch_size=3, length=5, seed=1):
     return tokens(batch_size, length, high=SOURCE_VOCAB, seed=seed)
 
 
-def close(found, expected, atol=1e-5):
-    torch.testing.assert_close(found, expected, rtol=0, atol=atol)
+def close(actual, expected, atol=1e-5):
+    torch.testing.assert_close(actual, expected, rtol=0, atol=atol)
 
 
 def hidden(lens, num_keys):
@@ -185,7 +179,7 @@ def decoder_blocks(problem, dtype, **tolerances):
 @pytest.mark.parametrize("blocks", [encoder_blocks, decoder_blocks])
 @DRAWN
 @given(problem=problems)
-def test_a_block_is_pytorchs_own_outputs_and_gradients(blocks, problem):
+def test_block_equals_pytorchs_with_gradients(blocks, problem):
     """In double precision, where another formula could not hide in the rounding."""
     blocks(problem, torch.float64, rtol=1e-9, atol=1e-9)
 
@@ -194,7 +188,7 @@ def test_a_block_is_pytorchs_own_outputs_and_gradients(blocks, problem):
 @pytest.mark.parametrize("padded", [False, True])
 @ORDERS
 @BIASES
-def test_a_block_is_pytorchs_own_in_single_precision(blocks, padded, norm_first, bias):
+def test_block_equals_pytorchs_in_single_precision(blocks, padded, norm_first, bias):
     sizes = {"batch": 4, "source": 12, "target": 9, "num_heads": 4, "head_dim": 8, "seed": 1}
     problem = sizes | {"padded": padded, "norm_first": norm_first, "bias": bias}
     blocks(problem, torch.float32, rtol=1e-5, atol=1e-5)
@@ -230,7 +224,7 @@ def embedded(stack, X):
 @ORDERS
 @BIASES
 @pytest.mark.parametrize("lens", [None, LENS], ids=["full", "padded"])
-def test_the_stacks_are_pytorchs_own_outputs_and_gradients(norm_first, bias, lens):
+def test_stacks_equal_pytorchs_with_gradients(norm_first, bias, lens):
     model = build(norm_first=norm_first, bias=bias).double()
     encoder, decoder = pytorch_stacks(model, norm_first)
     source, target = sources(), tokens(3, 4)
@@ -259,19 +253,6 @@ def test_the_stacks_are_pytorchs_own_outputs_and_gradients(norm_first, bias, len
         compare_gradients(twin, stack_as_pytorchs(ours, gradient), rtol=1e-9, atol=1e-9)
         close(ours.embedding.weight.grad, theirs.embedding.weight.grad, atol=1e-9)
     close(model.decoder.dense.weight.grad, other.decoder.dense.weight.grad, atol=1e-9)
-
-
-@ORDERS
-def test_eval_mode_is_pytorchs_fast_path(norm_first):
-    model = build(norm_first=norm_first).eval()
-    encoder, _ = pytorch_stacks(model, norm_first)
-    source = sources()
-    with torch.no_grad():
-        expected = encoder.eval()(
-            embedded(model.encoder, source), src_key_padding_mask=hidden(LENS, 5)
-        )
-        seen = ~hidden(LENS, 5)
-        close(model.encoder(source, LENS)[seen], expected[seen])
 
 
 # Step by step ------------------------------------------------------------------------------------
@@ -305,7 +286,7 @@ models = st.fixed_dictionaries(
 
 @DRAWN
 @given(models, st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(1, 8), st.data())
-def test_chunk_by_chunk_is_at_once(options, lens, length, data):
+def test_decoding_in_chunks_equals_one_pass(options, lens, length, data):
     model, lens = build(**options).eval(), torch.tensor(lens)
     source, target = sources(len(lens)), tokens(len(lens), length)
     whole, last = model(source, target, lens)
@@ -323,13 +304,13 @@ def test_chunk_by_chunk_is_at_once(options, lens, length, data):
         position = rows.stop
         assert state.position == position
     for kept, at_once in zip(state.blocks, last.blocks, strict=True):
-        for found, expected in zip(kept.past, at_once.past, strict=True):
-            close(found, expected)
+        for actual, expected in zip(kept.past, at_once.past, strict=True):
+            close(actual, expected)
 
 
 @DRAWN
 @given(models, st.lists(st.integers(0, 2), min_size=1, max_size=5), st.integers(1, 4), st.data())
-def test_a_beam_may_reorder_what_is_kept(options, rows, steps, data):
+def test_selected_state_continues_selected_rows(options, rows, steps, data):
     """Rows of a state may be repeated, permuted and left out, between any two steps."""
     model, rows = build(**options).eval(), torch.tensor(rows)
     lens = data.draw(st.sampled_from([None, LENS]))
@@ -344,16 +325,6 @@ def test_a_beam_may_reorder_what_is_kept(options, rows, steps, data):
     assert chosen.position == steps + 2
 
 
-@ORDERS
-def test_a_language_models_state_may_be_reordered_too(norm_first):
-    decoder, rows = language_model(norm_first=norm_first), torch.tensor([1, 1, 0])
-    start, rest = tokens(2, 3), tokens(3, 2, seed=2)
-    _, state = decoder(start, decoder.init_state())
-    logits, _ = decoder(rest, decoder.select_state(state, rows))
-    whole, _ = decoder(torch.cat((start[rows], rest), dim=1), decoder.init_state())
-    close(logits, whole[:, 3:])
-
-
 def tensors_of(state):
     """All that a decoder's state keeps."""
     for block in state.blocks:
@@ -364,7 +335,7 @@ def tensors_of(state):
 
 @pytest.mark.parametrize("mode", [torch.enable_grad, torch.no_grad, torch.inference_mode])
 @pytest.mark.parametrize("steps", [0, 1])  # after one step there is room for more
-def test_a_state_is_a_value(mode, steps):
+def test_forward_leaves_its_state_unchanged(mode, steps):
     """Whatever goes on from a state leaves it as it is, so that another can go on from it."""
     model = build().eval()
     with mode():
@@ -384,156 +355,16 @@ def test_a_state_is_a_value(mode, steps):
         assert state.position == 2 + steps
 
 
-def test_a_past_that_somebody_puts_in_place_is_the_past():
-    """Taken back by a step, it leaves the longer state as it is; exchanged, it is what counts."""
-    decoder = language_model().eval()
-    first, second, third, fourth = tokens(2, 4).split(1, dim=1)
-    with torch.no_grad():
-        _, one = decoder(first, decoder.init_state())
-        _, two = decoder(second, one)
-        _, three = decoder(third, two)
-        before = [kept.clone() for kept in tensors_of(three)]
-        back = [
-            block._replace(past=tuple(kept[:, :, :2] for kept in block.past))
-            for block in three.blocks
-        ]
-        again, _ = decoder(fourth, three._replace(position=2, blocks=tuple(back)))
-        assert all(map(torch.equal, tensors_of(three), before))
-        expected, _ = decoder(torch.cat((first, second, fourth), dim=1), decoder.init_state())
-        close(again, expected[:, 2:])
-
-
-PUT_IN_PLACE = {
-    "values": lambda k, v: (k, 0 * v),
-    "exchanged": lambda k, v: (v, k),
-    "halves": lambda k, v: (k / 2, v / 2),
-    "one row for all": lambda k, v: tuple(x[:1].expand(len(x), -1, -1, -1) for x in (k, v)),
-    "two rows": lambda k, v: (k[:2], v[:2]),
-}
-
-
-@pytest.mark.parametrize("change", PUT_IN_PLACE.values(), ids=PUT_IN_PLACE)
-def test_any_past_that_is_put_in_place_counts(change):
-    """Also if it lies where the old one lay; without gradients it once did not."""
-    decoder, outputs = language_model().eval(), []
-    for mode in (torch.no_grad, torch.enable_grad):
-        with mode():
-            _, state = decoder(tokens(4, 3), decoder.init_state())
-            _, state = decoder(tokens(4, 1, seed=2), state)
-            blocks = [block._replace(past=change(*block.past)) for block in state.blocks]
-            count = len(blocks[0].past[0])
-            state = state._replace(blocks=tuple(blocks))
-            outputs.append(decoder(tokens(4, 1, seed=3)[:count], state)[0])
-    close(*outputs, atol=0)
-
-
-@pytest.mark.parametrize("alone", [True, False])
-def test_a_state_may_leave_autocast(alone):
-    model = build().eval()
-    decoder = language_model().eval() if alone else model.decoder
-    written = tokens(3, 4)
-    with torch.no_grad():
-        given = () if alone else (model.encoder(sources(), LENS), LENS)
-        whole, _ = decoder(written, decoder.init_state(*given))
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            state = decoder.init_state(*given)
-            for step in (0, 1):
-                _, state = decoder(written[:, step : step + 1], state)
-        third, state = decoder(written[:, 2:3], state)
-        fourth, _ = decoder(written[:, 3:], state)
-    assert third.dtype == fourth.dtype == torch.float32
-    torch.testing.assert_close(torch.cat((third, fourth), 1), whole[:, 2:], rtol=0.1, atol=0.1)
-
-
-@pytest.mark.filterwarnings("ignore:There is a performance drop")  # of vmap over the kernel
-def test_an_ensemble_writes_by_vmap():
-    decoders = [language_model().eval() for _ in range(3)]
-    for number, decoder in enumerate(decoders):
-        torch.manual_seed(number)
-        shake(decoder)
-    parameters, buffers = torch.func.stack_module_state(decoders)
-    written = tokens(2, 4)
-
-    def write(parameters, buffers):
-        def step(X, state):
-            weights = {**parameters, **buffers}
-            return torch.func.functional_call(decoders[0], weights, (X, state))
-
-        state, found = decoders[0].init_state(), []
-        for token in written.split(1, dim=1):
-            logits, state = step(token, state)
-            found.append(logits)
-        return torch.cat(found, dim=1)
-
-    with torch.no_grad():
-        found = torch.vmap(write)(parameters, buffers)
-        for one, decoder in zip(found, decoders, strict=True):
-            close(one, decoder(written, decoder.init_state())[0])
-
-
 @pytest.mark.skipif(not hasattr(torch.compiler, "set_stance"), reason="PyTorch below 2.6")
-def test_a_step_can_be_exported():
+def test_step_can_be_exported():
     decoder = language_model().eval()
     with torch.no_grad():
         _, state = decoder(tokens(2, 3), decoder.init_state())
         _, state = decoder(tokens(2, 1), state)
         expected, _ = decoder(tokens(2, 1, seed=2), state)
         program = torch.export.export(decoder, (tokens(2, 1, seed=2), state))
-        found, _ = program.module()(tokens(2, 1, seed=2), state)
-    close(found, expected)
-
-
-def test_a_state_may_leave_its_mode():
-    """What inference mode wrote may be gone on from without it."""
-    decoder = language_model().eval()
-    written = tokens(2, 6)
-    first, second, third, rest = written.split((1, 1, 1, 3), dim=1)
-    whole, _ = decoder(written, decoder.init_state())
-    with torch.inference_mode():
-        _, state = decoder(first, decoder.init_state())
-        _, state = decoder(second, state)
-    with torch.no_grad():
-        _, after = decoder(third, state)
-        logits, _ = decoder(rest, after)
-    close(logits, whole[:, 3:])
-
-
-@pytest.mark.parametrize("disturbed", [False, True])
-def test_gradients_start_where_they_are_recorded(disturbed):
-    """What others write from the same state, without gradients, does not reach the graph."""
-    decoder = language_model().eval()
-    first, second, third, fourth = tokens(2, 4).split(1, dim=1)
-    with torch.no_grad():
-        _, state = decoder(first, decoder.init_state())
-        _, state = decoder(second, state)
-    # The same without room: what is kept was made at once.
-    with torch.no_grad():
-        _, plain = decoder(torch.cat((first, second), dim=1), decoder.init_state())
-    gradients = []
-    for start in (state, plain):
-        _, after = decoder(third, start)
-        logits, _ = decoder(fourth, after)
-        if disturbed:
-            with torch.no_grad():
-                decoder(first, start)
-                decoder(first, after)
-        gradients.append(torch.autograd.grad(logits.sum(), decoder.blks.parameters()))
-    for found, expected in zip(*gradients, strict=True):
-        close(found, expected)
-
-
-def test_nothing_is_computed_twice():
-    """The source is projected once a sentence; a step projects itself alone."""
-    decoder, seen = build().decoder, []
-    for name in ("attention1", "attention2"):
-        layer = getattr(decoder.blks[0], name)
-        layer.W_k.register_forward_hook(
-            lambda _, args, __, name=name: seen.append((name, args[0].shape[1]))
-        )
-    state = decoder.init_state(torch.randn(3, 5, WIDTH))
-    for token in tokens(3, 4).split(1, dim=1):
-        _, state = decoder(token, state)
-    assert seen == [("attention2", 5), *[("attention1", 1)] * 4]
+        actual, _ = program.module()(tokens(2, 1, seed=2), state)
+    close(actual, expected)
 
 
 # Who sees what -----------------------------------------------------------------------------------
@@ -550,7 +381,7 @@ def changed_at(X, step, high):
 @pytest.mark.parametrize("dropout", [0, 0.3])
 @pytest.mark.parametrize("alone", [False, True])
 @ORDERS
-def test_no_step_sees_a_later_one(training, dropout, alone, norm_first):
+def test_no_step_sees_a_later_token(training, dropout, alone, norm_first):
     model = build(dropout=dropout, norm_first=norm_first)
     decoder = model.decoder
     if alone:
@@ -572,19 +403,9 @@ def test_no_step_sees_a_later_one(training, dropout, alone, norm_first):
             assert (second[:, -1] - first[:, -1]).abs().amax() > 1e-4  # later ones do see it
 
 
-@pytest.mark.parametrize("training", [False, True])
-def test_an_encoder_sees_all_in_both_directions(training):
-    encoder = build().encoder.train(training)
-    source = sources()
-    first = encoder(source)
-    for step in range(5):
-        second = encoder(changed_at(source, step, SOURCE_VOCAB))
-        assert ((second - first).abs().amax(dim=-1) > 1e-6).all()
-
-
 @DRAWN
 @given(models, st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(0, 4), st.data())
-def test_padding_changes_nothing(options, lens, extra, data):
+def test_padding_changes_no_valid_output(options, lens, extra, data):
     """Neither how much of it there is, nor what stands in it, nor the rest of the batch."""
     model, lens = build(**options).eval(), torch.tensor(lens)
     source, target = sources(len(lens)), tokens(len(lens), 3)
@@ -600,16 +421,6 @@ def test_padding_changes_nothing(options, lens, extra, data):
             close(model(alone, target[row : row + 1])[0][0], logits[row])
 
 
-def test_each_query_may_have_a_length_of_its_own():
-    """Then an encoder block reads in one direction."""
-    block = shake(d2l.EncoderBlock(WIDTH, 6, 2))
-    X, lens = torch.randn(2, 4, WIDTH), torch.tensor([[1, 2, 3, 4]] * 2)
-    output = block(X, lens)
-    for step in range(1, 5):
-        close(block(X[:, :step], lens[:, :step]), output[:, :step])
-    assert not torch.allclose(block(X)[:, :3], output[:, :3], atol=1e-3)
-
-
 # The pieces --------------------------------------------------------------------------------------
 
 
@@ -620,7 +431,7 @@ def by_hand(X, weight, bias):
     return centred / deviation * weight + bias
 
 
-def test_add_norm_is_the_formula():
+def test_add_norm_equals_formula():
     post, pre = (shake(d2l.AddNorm(WIDTH, 0, norm_first=order)) for order in (False, True))
     X, Y = torch.randn(2, 3, WIDTH), torch.randn(2, 3, WIDTH)
     before = X.clone(), Y.clone()
@@ -632,7 +443,7 @@ def test_add_norm_is_the_formula():
 
 
 @ORDERS
-def test_add_norm_drops_of_what_the_sublayer_gave_in_training_alone(norm_first):
+def test_add_norm_drops_sublayer_output_in_training(norm_first):
     add_norm = d2l.AddNorm(50, 0.3, norm_first=norm_first)
     X, Y = torch.randn(2, 50), torch.randn(2, 50)
     torch.manual_seed(1)
@@ -643,99 +454,28 @@ def test_add_norm_drops_of_what_the_sublayer_gave_in_training_alone(norm_first):
         close(add_norm(X, Y), X + added if norm_first else by_hand(X + added, 1, 0))
 
 
-def test_add_norm_over_more_than_one_axis():
-    add_norm = d2l.AddNorm([3, 4], 0.5).eval()
-    normed = add_norm(torch.randn(2, 3, 4), torch.randn(2, 3, 4))
-    close(normed.mean(dim=(1, 2)), torch.zeros(2))
-    close(normed.var(dim=(1, 2), unbiased=False), torch.ones(2), atol=1e-3)
+def test_token_vectors_have_length_one_at_first():
+    for stack in (d2l.TransformerEncoder, d2l.TransformerDecoder):
+        lengths = stack(100, 64, 8, 2, 1).embedding.weight.norm(dim=1)
+        assert lengths.mean().item() == pytest.approx(1, abs=0.05)
 
 
-@DRAWN
-@given(st.integers(1, 2), st.integers(1, 4), st.integers(1, 4), st.integers(1, 4))
-def test_the_network_acts_on_each_position_alone(batch, steps, width, outputs):
-    """Its Jacobian has a block for each position, and nothing beside them."""
-    torch.manual_seed(0)
-    ffn = shake(d2l.PositionWiseFFN(width, 5, outputs))
-    X = torch.randn(batch, steps, width)
-    jacobian = torch.autograd.functional.jacobian(ffn, X)  # (B, T, outputs, B, T, width)
-    jacobian = jacobian.transpose(2, 3).transpose(3, 4).flatten(0, 1).flatten(1, 2)
-    for row, position in enumerate(X.flatten(0, 1)):
-        own = torch.autograd.functional.jacobian(ffn, position)  # (outputs, width)
-        close(jacobian[row, row], own)
-        jacobian[row, row] = 0
-        close(ffn(X).flatten(0, 1)[row], ffn(position))
-    assert jacobian.count_nonzero() == 0
-
-
-def test_the_network_is_the_formula():
+def test_ffn_equals_formula():
     ffn, X = shake(d2l.PositionWiseFFN(3, 5, 2)), torch.randn(4, 3)
     inner = (X @ ffn.dense1.weight.T + ffn.dense1.bias).clamp(min=0)
     assert (inner == 0).any()
     close(ffn(X), inner @ ffn.dense2.weight.T + ffn.dense2.bias)
 
 
-def test_vectors_of_tokens_are_as_large_as_the_waves():
-    """Times sqrt(D), entries have deviation 1; the waves' is the root of 1/2."""
-    for stack in (
-        d2l.TransformerEncoder(500, 64, 8, 4, 1),
-        d2l.TransformerDecoder(500, 64, 8, 4, 1),
-    ):
-        vectors = stack.embedding.weight * math.sqrt(64)
-        assert vectors.std().item() == pytest.approx(1, rel=0.02)
-        assert vectors.mean().item() == pytest.approx(0, abs=0.02)
-
-
-def test_positions_advance_with_the_step():
-    """The same token again and again: what a block gets differs by the waves alone."""
-    decoder, seen = language_model(), []
-    decoder.blks[0].register_forward_pre_hook(lambda _, args: seen.append(args[0][0]))
-    state = decoder.init_state()
-    for chunk in torch.full((1, 6), 5).split([1, 3, 2], dim=1):
-        _, state = decoder(chunk, state)
-    close(torch.cat(seen), embedded(decoder, torch.full((1, 6), 5))[0])
-
-
-def test_an_encoder_begins_at_position_0():
-    encoder, seen = build().encoder, []
-    encoder.blks[0].register_forward_pre_hook(lambda _, args: seen.append(args[0]))
-    encoder(sources())
-    close(seen[0], embedded(encoder, sources()))
-
-
-@pytest.mark.parametrize("part", ["encoder", "decoder"])
-def test_dropout_takes_of_embedded_entries_and_of_each_sublayer(part):
-    stack = getattr(build(dropout=0.25, num_layers=2), part)
-    shares = [layer.p for layer in stack.modules() if isinstance(layer, nn.Dropout) and layer.p]
-    sublayers = 2 * (2 if part == "encoder" else 3)
-    assert shares == [0.25] * (1 + sublayers)
-    assert stack.pos_encoding.dropout.p == 0.25
-    for block in stack.blks:
-        assert {block.addnorm1.dropout.p, block.addnorm2.dropout.p} == {0.25}
-    assert build().encoder.pos_encoding.dropout.p == 0
-
-
-@ORDERS
-@BIASES
-def test_every_parameter_learns(norm_first, bias):
-    model = build(norm_first=norm_first, bias=bias)
-    target = tokens(3, 4)
-    logits, _ = model(sources(), d2l.shift_right(target), LENS)
-    d2l.masked_loss(logits, target, torch.tensor([4, 1, 3])).backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        if not name.endswith("W_k.bias"):  # it adds the same to all scores of a query
-            assert parameter.grad.abs().sum() > 1e-6, name
-
-
 # Encoder alone, decoder alone --------------------------------------------------------------------
 
 
-def test_a_decoder_alone_is_an_encoder_that_reads_in_one_direction():
+def test_decoder_without_source_equals_causal_encoder():
     decoder = language_model()
     encoder = d2l.TransformerEncoder(TARGET_VOCAB, WIDTH, 6, 2, 2)
     names = {"attention1": "attention", "addnorm3": "addnorm2"}
     weights = {
-        re.sub("attention1|addnorm3", lambda found: names[found[0]], name): value
+        re.sub("attention1|addnorm3", lambda actual: names[actual[0]], name): value
         for name, value in decoder.state_dict().items()
         if not name.startswith("dense.")
     }
@@ -748,46 +488,12 @@ def test_a_decoder_alone_is_an_encoder_that_reads_in_one_direction():
     assert [block.source for block in state.blocks] == [None, None]
 
 
-def test_a_decoder_alone_refuses_a_source():
-    decoder, memory = language_model(), torch.ones(2, 5, WIDTH)
-    both = d2l.EncoderDecoder(build().encoder, decoder)
-    message = r"^enc_outputs has dtype torch.float32; it needs to be None without cross_attention$"
-    for call in (lambda: decoder.init_state(memory), lambda: d2l.greedy_decode(both, sources())):
-        with pytest.raises(TypeError, match=message):
-            call()
-    message = r"^enc_valid_lens has dtype torch.int64; it needs to be None without cross_attention$"
-    with pytest.raises(TypeError, match=message):
-        decoder.init_state(None, LENS)
-
-
-def test_a_decoder_with_a_source_needs_it():
-    needs = r"what the encoder gives, \(B, S, D\), unless cross_attention=False"
-    with pytest.raises(TypeError, match=f"^enc_outputs has type NoneType; it needs {needs}$"):
-        build().decoder.init_state()
-
-
-@ORDERS
-@pytest.mark.parametrize("sublayer", ["attention", "ffn"])
-def test_of_sublayers_that_give_nothing_the_residual_is_left(norm_first, sublayer):
-    block = d2l.EncoderBlock(WIDTH, 6, 2, norm_first=norm_first)
-    for parameter in getattr(block, sublayer).parameters():
-        nn.init.zeros_(parameter)
-    X = torch.randn(2, 3, WIDTH)
-    seen = []
-    block.addnorm1.register_forward_hook(lambda _, args, out: seen.append((*args, out)))
-    block.addnorm2.register_forward_hook(lambda _, args, out: seen.append((*args, out)))
-    block(X)
-    (into, given, out) = seen[0 if sublayer == "attention" else 1]
-    assert given.count_nonzero() == 0
-    close(out, into if norm_first else nn.functional.layer_norm(into, (WIDTH,)))
-
-
 # Weights -----------------------------------------------------------------------------------------
 
 
 @DRAWN
 @given(models, st.lists(st.integers(0, 5), min_size=1, max_size=3))
-def test_rows_of_weights_sum_to_one_over_what_may_be_seen(options, lens):
+def test_weights_sum_to_one_over_visible_keys(options, lens):
     model, lens = build(**options), torch.tensor(lens)
     batch, layers, heads = len(lens), options["num_layers"], options["num_heads"]
     model(sources(batch), tokens(batch, 4), lens)
@@ -810,20 +516,7 @@ def test_rows_of_weights_sum_to_one_over_what_may_be_seen(options, lens):
     assert own.triu(1).count_nonzero() == 0
 
 
-def test_weights_are_those_of_the_blocks_in_their_order():
-    model = build(num_layers=3)
-    model(sources(), tokens(3, 4), LENS)
-    for layer, block in enumerate(model.encoder.blks):
-        assert torch.equal(
-            model.encoder.attention_weights[:, layer], block.attention.attention_weights
-        )
-    for layer, block in enumerate(model.decoder.blks):
-        cross, own = block.attention2.attention_weights, block.attention1.attention_weights
-        assert torch.equal(model.decoder.attention_weights[:, layer], cross)
-        assert torch.equal(model.decoder.self_attention_weights[:, layer], own)
-
-
-def test_weights_before_a_pass_and_without_a_source():
+def test_missing_weights_raise():
     model, alone = build(), language_model()
     for read in (
         lambda: model.encoder.attention_weights,
@@ -840,31 +533,8 @@ def test_weights_before_a_pass_and_without_a_source():
         alone(tokens(1, 2), alone.init_state())
 
 
-def test_weights_hold_no_graph():
-    model = build().train()
-    with kept_by_the_graph() as kept:
-        logits, state = model(sources(), tokens(3, 4), LENS)
-    assert len(kept) > 0
-    assert not model.decoder.attention_weights.requires_grad
-    assert not model.decoder.self_attention_weights.requires_grad
-    assert not model.encoder.attention_weights.requires_grad
-    del logits, state
-    gc.collect()
-    assert len(kept) == 0
-    assert model.decoder.attention_weights.shape == (3, 2, 2, 4, 5)
-
-
-def test_dropout_leaves_weights_alone():
-    model = build(dropout=0.5)
-    model.encoder.pos_encoding.dropout.p = 0.0
-    for block in model.encoder.blks:
-        block.addnorm1.dropout.p = block.addnorm2.dropout.p = 0.0
-    calm = model.encoder.eval()(sources())
-    close(model.encoder.train()(sources()), calm)  # nothing else is dropped
-
-
 @FLOATS
-def test_nothing_to_look_at_gives_finite_numbers_and_gradients(dtype):
+def test_fully_masked_rows_give_finite_outputs_and_gradients(dtype):
     model, lens = build(bias=True).to(dtype), torch.tensor([5, 0, 3])
     logits, _ = model(sources(), tokens(3, 4), lens)
     assert logits.dtype == model.decoder.attention_weights.dtype == dtype
@@ -875,69 +545,6 @@ def test_nothing_to_look_at_gives_finite_numbers_and_gradients(dtype):
     assert model.encoder.attention_weights[1].count_nonzero() == 0
     alone = language_model(bias=True).to(dtype)
     assert alone(tokens(1, 4), alone.init_state())[0].isfinite().all()
-
-
-def test_of_an_empty_source_the_decoder_is_a_language_model():
-    """What attention gives for it is zero: the residual goes on alone."""
-    block = shake(d2l.DecoderBlock(WIDTH, 6, 2, norm_first=True))
-    X = torch.randn(1, 3, WIDTH)
-    empty, _ = block(X, block.init_state(torch.randn(1, 5, WIDTH), torch.tensor([0])))
-    none, _ = block(X, block.init_state(torch.randn(1, 0, WIDTH)))
-    alone = d2l.DecoderBlock(WIDTH, 6, 2, norm_first=True, cross_attention=False)
-    weights = block.state_dict()
-    alone.load_state_dict({name: weights[name] for name in alone.state_dict()})
-    expected, _ = alone(X, alone.init_state())
-    close(empty, expected)
-    close(none, expected)
-
-
-def test_no_pass_keeps_a_mask_of_all_steps_by_all():
-    """4,096 steps would be 16 MB in each block, for weights that nobody may read."""
-    decoder = language_model().eval()
-    with torch.no_grad():
-        decoder(tokens(1, 71), decoder.init_state())
-    gc.collect()
-    found = [x for x in gc.get_objects() if type(x) is Tensor and x.shape[-2:] == (71, 71)]
-    assert found == []
-    assert decoder.self_attention_weights.triu(1).count_nonzero() == 0
-
-
-def test_a_step_that_may_see_all_asks_without_a_mask(monkeypatch):
-    decoder = language_model()
-    _, state = decoder(tokens(1, 3), decoder.init_state())
-    expected, _ = decoder(tokens(1, 1), state)
-    monkeypatch.setattr(transformer, "causal_mask", None)  # who needs one cannot make it
-    assert torch.equal(decoder(tokens(1, 1), state)[0], expected)
-    with pytest.raises(TypeError):
-        decoder(tokens(1, 2), state)
-
-
-def test_a_mask_of_the_source_is_made_once_for_all_layers(monkeypatch):
-    model, made = build(num_layers=3), []
-
-    def count(*args):
-        made.append(args)
-        return length_mask(*args)
-
-    for module in (scoring, transformer):
-        monkeypatch.setattr(module, "length_mask", count)
-    encoded = model.encoder(sources(), LENS)
-    assert len(made) == 1
-    state = model.decoder.init_state(encoded, LENS)
-    assert len(made) == 2
-    assert len({id(block.source_mask) for block in state.blocks}) == 1
-    model.decoder(tokens(3, 2), state)
-    assert len(made) == 2
-
-
-def test_a_block_takes_a_mask_in_place_of_lengths():
-    block, X = shake(d2l.EncoderBlock(WIDTH, 6, 2)), torch.randn(3, 5, WIDTH)
-    expected = block(X, LENS)
-    mask = length_mask(LENS, (3, 1, 5, 5))
-    close(block(X, mask=mask), expected)
-    assert not torch.allclose(block(X), expected)
-    with pytest.raises(TypeError, match=r"^mask has dtype torch.bool; it needs to be None beside"):
-        block(X, LENS, mask=mask)
 
 
 # Decoding ----------------------------------------------------------------------------------------
@@ -952,7 +559,7 @@ def strong(seed, **options):
 
 @DRAWN
 @given(st.integers(0, 10**6), st.booleans(), st.integers(2, 5))
-def test_greedy_and_beams(seed, norm_first, beam_size):
+def test_beam_search_equals_greedy_or_better_with_transformer(seed, norm_first, beam_size):
     model, source = strong(seed, norm_first=norm_first), sources(seed=seed)
     greedy = d2l.greedy_decode(model, source, LENS, max_len=6)
     one = d2l.beam_search(model, source, LENS, beam_size=1, max_len=6)
@@ -961,40 +568,18 @@ def test_greedy_and_beams(seed, norm_first, beam_size):
     for row, (small, other, large) in enumerate(zip(greedy, one, beam, strict=True)):
         assert large.score >= small.score - 1e-5
         close(other.attention_weights, small.attention_weights)
-        for found in (small, large):  # what the model says of it, all tokens read at once
-            target = torch.tensor([found.tokens + [2] * found.finished])
+        for actual in (small, large):  # what the model says of it, all tokens read at once
+            target = torch.tensor([actual.tokens + [2] * actual.finished])
             alone = source[row : row + 1, : LENS[row]]
             logits, _ = model.eval()(alone, d2l.shift_right(target))
             log_probs = logits.log_softmax(-1).gather(2, target.unsqueeze(-1))
-            assert found.score == pytest.approx(log_probs.sum().item(), abs=1e-4)
-            weights = model.decoder.attention_weights[0, :, :, : len(found.tokens)]
-            assert found.attention_weights.shape == (2, 2, len(found.tokens), LENS[row])
-            close(found.attention_weights, weights)
+            assert actual.score == pytest.approx(log_probs.sum().item(), abs=1e-4)
+            weights = model.decoder.attention_weights[0, :, :, : len(actual.tokens)]
+            assert actual.attention_weights.shape == (2, 2, len(actual.tokens), LENS[row])
+            close(actual.attention_weights, weights)
 
 
 SEARCHES = pytest.mark.parametrize("search", [d2l.greedy_decode, d2l.beam_search])
-
-
-@SEARCHES
-@pytest.mark.parametrize(("chance_of_eos", "length"), [(50.0, 0), (-50.0, 4)])
-def test_decoding_stops_early_and_at_max_len(search, chance_of_eos, length):
-    model, steps = build(), []
-    model.decoder.dense.bias.data[2] = chance_of_eos
-    model.decoder.register_forward_hook(lambda _, args, __: steps.append(args[0].shape[1]))
-    for found in search(model, sources(), LENS, max_len=4):
-        assert len(found.tokens) == length
-        assert found.finished == (length == 0)
-    assert steps == [1] * max(length, 1)
-
-
-@SEARCHES
-def test_decoding_past_the_last_position_is_told_so(search):
-    model = build(max_len=6)
-    model.decoder.dense.bias.data[2] = -50.0
-    assert all(len(found.tokens) == 6 for found in search(model, sources(), max_len=6))
-    message = "^max_len is 6; it needs to be 7 or more: X has 1 steps from position 6 on$"
-    with pytest.raises(ValueError, match=message):
-        search(model, sources(), max_len=7)
 
 
 def test_teacher_forced_attention_has_layers_and_heads():
@@ -1009,142 +594,31 @@ def test_teacher_forced_attention_has_layers_and_heads():
     close(second, model.decoder.attention_weights[1, :, :, :1, :2])
 
 
-# Copies, files, devices --------------------------------------------------------------------------
-
-
-@ORDERS
-def test_copies_and_files(norm_first):
-    model = build(norm_first=norm_first).eval()
-    arguments = sources(), tokens(3, 4), LENS
-    logits, state = model(*arguments)
-    buffer = io.BytesIO()
-    torch.save(model, buffer)
-    buffer.seek(0)
-    loaded = torch.load(buffer, weights_only=False)
-    fresh = build(norm_first=norm_first, seed=9)
-    fresh.load_state_dict(model.state_dict())
-    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), loaded, fresh):
-        with pytest.raises(RuntimeError, match="there are none"):  # what it looked at stays behind
-            _ = twin.decoder.attention_weights
-        assert torch.equal(twin.eval()(*arguments)[0], logits)
-    kept = pickle.loads(pickle.dumps(state))
-    assert isinstance(kept, TransformerState)
-    assert all(isinstance(block, BlockState) for block in kept.blocks)
-    following = tokens(3, 2, seed=4)
-    assert torch.equal(model.decoder(following, kept)[0], model.decoder(following, state)[0])
-
-
-def test_a_longer_table_of_positions_takes_the_same_weights():
-    short, long = build(max_len=6), build(max_len=60, seed=1)
-    long.load_state_dict(short.state_dict())
-    close(long(sources(), tokens(3, 4))[0], short(sources(), tokens(3, 4))[0])
-
-
-def test_it_works_where_its_parameters_are():
-    """On "meta", which stands for another device, a mask that was made elsewhere would not fit."""
-    decoder = language_model().to("meta")
-    X = torch.zeros(2, 1, dtype=torch.long, device="meta")
-    logits, _ = decoder(X, decoder.init_state())
-    assert logits.is_meta
-    assert logits.shape == (2, 1, TARGET_VOCAB)
-
-
-def test_autocast():
-    model = build().eval()
-    expected, _ = model(sources(), tokens(3, 4), LENS)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        state = model.decoder.init_state(model.encoder(sources(), LENS), LENS)
-        first, state = model.decoder(tokens(3, 4)[:, :3], state)
-        last, _ = model.decoder(tokens(3, 4)[:, 3:], state)
-    assert first.dtype == torch.bfloat16
-    torch.testing.assert_close(torch.cat((first, last), 1).float(), expected, rtol=0.1, atol=0.1)
-
-
 # The notes' names --------------------------------------------------------------------------------
 
 
-def test_what_the_notes_say_in_10_7():
-    ffn = d2l.PositionWiseFFN(4, 4, 8)
-    assert ffn(torch.ones(2, 3, 4)).shape == (2, 3, 8)
-    add_norm = d2l.AddNorm([3, 4], 0.5)
-    assert add_norm(torch.ones(2, 3, 4), torch.ones(2, 3, 4)).shape == (2, 3, 4)
-    X, valid_lens = torch.ones(2, 100, 24), torch.tensor([3, 2])
-    encoder_block = d2l.EncoderBlock(24, 48, 8, 0.5).eval()
-    assert encoder_block(X, valid_lens).shape == X.shape
-    decoder_block = d2l.DecoderBlock(24, 48, 8, 0.5).eval()
-    state = decoder_block.init_state(encoder_block(X, valid_lens), valid_lens)
-    assert decoder_block(X, state)[0].shape == X.shape
-    encoder = d2l.TransformerEncoder(200, 24, 48, 8, 2, 0.5).eval()
-    enc_X = torch.ones(2, 100, dtype=torch.long)
-    assert encoder(enc_X, valid_lens).shape == (2, 100, 24)
-    decoder = d2l.TransformerDecoder(300, 24, 48, 8, 2, 0.5).eval()
-    logits, _ = decoder(enc_X, decoder.init_state(encoder(enc_X, valid_lens), valid_lens))
-    assert logits.shape == (2, 100, 300)
-    assert decoder.attention_weights.shape == (2, 2, 8, 100, 100)
-
-
 STACK = ["vocab_size", "num_hiddens", "ffn_num_hiddens", "num_heads", "num_layers", "dropout"]
-BOTH = {"norm_first": False, "bias": False}
-AFTER = {"num_kv_heads": None, "relative": None, "window": None, "num_first": 0}
 BLOCK = ["num_hiddens", "ffn_num_hiddens", "num_heads", "dropout"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "names", "defaults"),
+    ("kind", "names"),
     [
-        (d2l.PositionWiseFFN, ["ffn_num_input", "ffn_num_hiddens", "ffn_num_outputs"], {}),
-        (d2l.AddNorm, ["normalized_shape", "dropout"], {"norm_first": False}),
-        (d2l.EncoderBlock, BLOCK, {**BOTH, **AFTER}),
-        (
-            d2l.DecoderBlock,
-            BLOCK,
-            {**BOTH, "cross_attention": True, **AFTER},
-        ),
-        (d2l.TransformerEncoder, STACK, {**BOTH, "max_len": 1000, "pos_encoding": None, **AFTER}),
-        (
-            d2l.TransformerDecoder,
-            STACK,
-            {**BOTH, "cross_attention": True, "max_len": 1000, "pos_encoding": None, **AFTER},
-        ),
+        (d2l.PositionWiseFFN, ["ffn_num_input", "ffn_num_hiddens", "ffn_num_outputs"]),
+        (d2l.AddNorm, ["normalized_shape", "dropout"]),
+        (d2l.EncoderBlock, BLOCK),
+        (d2l.DecoderBlock, BLOCK),
+        (d2l.TransformerEncoder, STACK),
+        (d2l.TransformerDecoder, STACK),
     ],
 )
-def test_signatures(kind, names, defaults):
+def test_positional_arguments_are_those_of_the_notes(kind, names):
     arguments = inspect.signature(kind).parameters
-    assert list(arguments) == [*names, *defaults]
-    for name, default in defaults.items():
+    assert list(arguments)[: len(names)] == names
+    for name in list(arguments)[len(names) :]:
         assert arguments[name].kind is inspect.Parameter.KEYWORD_ONLY
-        assert arguments[name].default is default or arguments[name].default == default
     if len(names) > 3:  # all but the two small ones may do without dropout
         assert arguments["dropout"].default == 0
-
-
-def test_they_are_what_the_interfaces_say():
-    model = build()
-    assert isinstance(model.encoder, d2l.Encoder)
-    assert isinstance(model.decoder, d2l.AttentionDecoder)
-    widths = {block.ffn.dense1.weight.shape for block in (*model.encoder.blks, *model.decoder.blks)}
-    assert widths == {(6, WIDTH)}
-    assert {type(model.encoder.ln), type(model.decoder.ln)} == {nn.Identity}
-    defaults = d2l.TransformerEncoder(9, 8, 6, 2, 1), d2l.TransformerDecoder(9, 8, 6, 2, 1)
-    for stack in defaults:
-        assert stack.pos_encoding.P.shape == (1, 1000, 8)
-        assert not [name for name, _ in stack.named_parameters() if "W_" in name and "bias" in name]
-        assert not any(layer.p for layer in stack.modules() if isinstance(layer, nn.Dropout))
-        assert not any(part.norm_first for part in stack.modules() if isinstance(part, d2l.AddNorm))
-
-
-@ORDERS
-@BIASES
-def test_options_reach_every_block(norm_first, bias):
-    model = build(num_layers=3, norm_first=norm_first, bias=bias)
-    for stack in (model.encoder, model.decoder):
-        assert len(stack.blks) == 3
-        parts = list(stack.modules())
-        attentions = [part for part in parts if isinstance(part, d2l.MultiHeadAttention)]
-        norms = [part for part in parts if isinstance(part, d2l.AddNorm)]
-        assert {(part.W_q.bias is not None, part.num_heads) for part in attentions} == {(bias, 2)}
-        assert {part.norm_first for part in norms} == {norm_first}
-        assert isinstance(stack.ln, nn.LayerNorm) == norm_first
 
 
 # Errors ------------------------------------------------------------------------------------------
@@ -1160,24 +634,6 @@ def test_sizes_are_one_or_more(kind, name):
         kind(**sizes | {name: 0})
 
 
-@pytest.mark.parametrize("name", ["ffn_num_input", "ffn_num_hiddens", "ffn_num_outputs"])
-def test_sizes_of_the_network_are_one_or_more(name):
-    sizes = {"ffn_num_input": 4, "ffn_num_hiddens": 8, "ffn_num_outputs": 4, name: 0}
-    with pytest.raises(ValueError, match=f"^{name} is 0; it needs to be 1 or more$"):
-        d2l.PositionWiseFFN(**sizes)
-
-
-def test_heads_share_the_width():
-    message = "^num_hiddens is 8; it needs to be a multiple of num_heads, 3$"
-    for make in (
-        lambda: d2l.EncoderBlock(8, 6, 3),
-        lambda: d2l.DecoderBlock(8, 6, 3),
-        lambda: d2l.TransformerEncoder(9, 8, 6, 3, 1),
-    ):
-        with pytest.raises(ValueError, match=message):
-            make()
-
-
 ZEROS = torch.zeros(2, 3, dtype=torch.long)
 
 
@@ -1186,17 +642,15 @@ ZEROS = torch.zeros(2, 3, dtype=torch.long)
     [
         (ZEROS + 11, ValueError, r"X\[0, 0\] is 11; it needs to be from 0 to 10"),
         (ZEROS.float(), TypeError, "X has dtype torch.float32; it needs a tensor of integers, .*"),
-        (ZEROS.tolist(), TypeError, "X has type list; it needs a tensor of integers, .*"),
         (ZEROS[0], ValueError, r"X has shape \(3,\); it needs \(B, T\), both above 0"),
-        (ZEROS[:, :0], ValueError, r"X has shape \(2, 0\); it needs \(B, T\), both above 0"),
         (
             ZEROS.repeat(1, 3),
             ValueError,
-            "max_len is 8; it needs to be 9 or more: X has 9 steps from position 0 on",
+            "max_len is 8; it needs to be 9 or more: X has 9 .*",
         ),
     ],
 )
-def test_wrong_tokens_are_named(X, error, message):
+def test_wrong_tokens_raise(X, error, message):
     encoder = d2l.TransformerEncoder(11, WIDTH, 6, 2, 1, max_len=8)
     decoder = d2l.TransformerDecoder(11, WIDTH, 6, 2, 1, cross_attention=False, max_len=8)
     with pytest.raises(error, match=f"^{message}$"):
@@ -1205,102 +659,7 @@ def test_wrong_tokens_are_named(X, error, message):
         decoder(X, decoder.init_state())
 
 
-@pytest.mark.parametrize(
-    ("lens", "error", "message"),
-    [
-        ([3], ValueError, r"valid_lens has shape \(1,\); it needs \(B,\) = \(2,\)"),
-        ([3, 4], ValueError, r"valid_lens\[1\] is 4; it needs to be from 0 to 3$"),
-        ([3, -1], ValueError, r"valid_lens\[1\] is -1; it needs to be from 0 to 3$"),
-        ([3.0, 1.0], TypeError, "valid_lens has dtype torch.float32; it needs a tensor of integ"),
-    ],
-)
-def test_wrong_lengths_are_named(lens, error, message):
-    model, lens = build(), torch.tensor(lens)
-    with pytest.raises(error, match="^" + message):
-        model.encoder(ZEROS, lens)
-    with pytest.raises(error, match="^enc_" + message):
-        model.decoder.init_state(torch.ones(2, 3, WIDTH), lens)
-
-
-FLAWS = [
-    (torch.Tensor.double, TypeError, "dtype torch.float64; it needs torch.float32, the dtype of m"),
-    (
-        torch.Tensor.long,
-        TypeError,
-        "dtype torch.int64; it needs a tensor of floating-point numbers",
-    ),
-    (torch.Tensor.tolist, TypeError, "type list; it needs a tensor of floating-point numbers"),
-    (lambda X: X[..., 1:], ValueError, r"shape \(2, 3, 7\); it needs \({axes}, 8\)"),
-    (lambda X: (X, X), TypeError, "type tuple; it needs a tensor of floating-point numbers"),
-]
-FLAWED = pytest.mark.parametrize(("flaw", "error", "message"), FLAWS)
-
-
-@FLAWED
-@ORDERS
-def test_a_piece_that_gets_what_does_not_fit_says_so(flaw, error, message, norm_first):
-    block = d2l.EncoderBlock(WIDTH, 6, 2, norm_first=norm_first)
-    good = torch.ones(2, 3, WIDTH)
-    bad, free = flaw(good), message.replace("{axes}", r"\.\.\.")
-    calls = [lambda: block.ffn(bad), lambda: block.addnorm1(bad, bad)]
-    for call in calls:
-        with pytest.raises(error, match=f"^X has {free}"):
-            call()
-    with pytest.raises(error, match="^X has " + message.replace("{axes}", "B, N")):
-        block(bad)
-
-
-@FLAWED
-def test_a_decoder_block_that_gets_what_does_not_fit_says_so(flaw, error, message):
-    block, good = d2l.DecoderBlock(WIDTH, 6, 2), torch.ones(2, 3, WIDTH)
-    message = message.replace("{axes}", "B, N")
-    with pytest.raises(error, match=f"^X has {message}"):
-        block(flaw(good), block.init_state(good))
-    with pytest.raises(error, match=f"^enc_outputs has {message}"):
-        block.init_state(flaw(good))
-
-
-@pytest.mark.parametrize("shape", [(3, 8), (1, 2, 3, 8)])
-def test_a_block_takes_three_axes(shape):
-    X = torch.ones(shape)
-    block = d2l.DecoderBlock(WIDTH, 6, 2)
-    message = re.escape(f" has shape {shape}; it needs (B, N, 8)")
-    with pytest.raises(ValueError, match=f"^X{message}$"):
-        d2l.EncoderBlock(WIDTH, 6, 2)(X)
-    with pytest.raises(ValueError, match=f"^X{message}$"):
-        block(X, block.init_state(torch.ones(2, 3, 8)))
-    with pytest.raises(ValueError, match=f"^enc_outputs{message}$"):
-        block.init_state(X)
-
-
-@pytest.mark.parametrize("shape", [(3, 8), (2, 3, 1), (1, 3, 8)])
-def test_what_is_added_has_the_same_shape(shape):
-    message = re.escape(f"Y has shape {shape}; it needs (2, 3, 8)")
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        d2l.AddNorm(WIDTH, 0)(torch.ones(2, 3, 8), torch.ones(shape))
-    with pytest.raises(TypeError, match=r"^Y has dtype torch.float64; it needs torch.float32"):
-        d2l.AddNorm(WIDTH, 0)(torch.ones(2, 3, 8), torch.ones(2, 3, 8).double())
-
-
-def test_a_norm_over_two_axes_names_both():
-    message = r"^X has shape \(2, 4, 3\); it needs \(\.\.\., 3, 4\)$"
-    with pytest.raises(ValueError, match=message):
-        d2l.AddNorm([3, 4], 0)(torch.ones(2, 4, 3), torch.ones(2, 4, 3))
-
-
-@pytest.mark.parametrize("alone", [False, True])
-def test_a_state_of_another_batch_is_told_so(alone):
-    """Even one of a single sentence, which would broadcast without a word."""
-    decoder = language_model() if alone else build().decoder
-    state = decoder.init_state() if alone else decoder.init_state(torch.ones(1, 5, WIDTH))
-    if alone:
-        _, state = decoder(tokens(1, 2), state)
-    message = r"^X has shape \(3, 1, 8\); it needs 1 sequences, as many as the state has$"
-    with pytest.raises(ValueError, match=message):
-        decoder(tokens(3, 1), state)
-
-
-def test_a_state_of_another_decoder_is_refused():
+def test_state_of_another_decoder_raises():
     with_source, alone = build().decoder, language_model()
     state = with_source.init_state(torch.ones(2, 5, WIDTH))
     message = (
@@ -1313,14 +672,3 @@ def test_a_state_of_another_decoder_is_refused():
     taller = build(num_layers=3).decoder
     with pytest.raises(ValueError, match=r"^the number of block states is 2; it needs to be 3"):
         taller(tokens(2, 1), state)
-
-
-@pytest.mark.parametrize("kind", [d2l.EncoderBlock, d2l.DecoderBlock])
-def test_a_block_by_itself_is_the_paper_s_unless_asked(kind):
-    """Post-norm, and no biases in attention: what the stacks hand on, the block has by default."""
-    block = kind(8, 16, 2)
-    norms = [part for part in block.modules() if isinstance(part, d2l.AddNorm)]
-    assert not any(norm.norm_first for norm in norms)
-    attentions = [part for part in block.modules() if isinstance(part, d2l.MultiHeadAttention)]
-    assert all(attention.W_q.bias is None for attention in attentions)
-    assert len(norms) == len(attentions) + 1

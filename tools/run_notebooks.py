@@ -1,6 +1,9 @@
 """Run the chapters from a clean kernel and store their outputs in place, the same bytes every time.
 
-usage: python -m tools.run_notebooks [NOTEBOOK ...]      (all of chapters/ if none is named)
+usage: python -m tools.run_notebooks [--trust] [NOTEBOOK ...]
+
+Without a name it takes all of chapters/. With --trust it runs nothing, but marks the notebooks as
+trusted, so that JupyterLab shows their stored figures.
 """
 
 import hashlib
@@ -10,6 +13,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from nbformat.sign import NotebookNotary
 
 CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
 NOTEBOOKS = [*sorted(CHAPTERS.glob("[0-9]*/*.ipynb")), CHAPTERS / "which-would-you-sign.ipynb"]
@@ -20,8 +24,9 @@ NOTEBOOKS = [*sorted(CHAPTERS.glob("[0-9]*/*.ipynb")), CHAPTERS / "which-would-y
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-# What the page leaves out, the notebook folds.
+# What the page folds or leaves out, JupyterLab folds; of a solution the output as well.
 FOLDED = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
+OUTPUT_FOLDED = "hide-cell"
 
 
 def name_cells(notebook: NotebookNode) -> None:
@@ -54,8 +59,11 @@ def tidy(notebook: NotebookNode) -> None:
     }
     for cell in notebook.cells:
         kept = {name: cell.metadata[name] for name in ("mystnb", "tags") if name in cell.metadata}
-        if cell.cell_type == "code" and FOLDED & set(kept.get("tags", [])):
+        tags = set(kept.get("tags", []))
+        if cell.cell_type == "code" and FOLDED & tags:
             kept["jupyter"] = {"source_hidden": True}
+            if OUTPUT_FOLDED in tags:
+                kept["jupyter"]["outputs_hidden"] = True
         cell.metadata = nbformat.from_dict(kept)
         if cell.cell_type != "code":
             continue
@@ -82,7 +90,16 @@ def run(path: Path) -> None:
     nbformat.write(notebook, path)
 
 
+def trust(path: Path) -> None:
+    """Sign a notebook for JupyterLab."""
+    NotebookNotary().sign(nbformat.read(path, as_version=4))
+
+
 if __name__ == "__main__":
-    for path in [Path(name) for name in sys.argv[1:]] or NOTEBOOKS:
-        print(f"running {path.parent.name}/{path.name} …", flush=True)
-        run(path)
+    names = [name for name in sys.argv[1:] if name != "--trust"]
+    for path in [Path(name) for name in names] or NOTEBOOKS:
+        if "--trust" in sys.argv:
+            trust(path)
+        else:
+            print(f"running {path.parent.name}/{path.name} …", flush=True)
+            run(path)

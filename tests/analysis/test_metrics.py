@@ -9,12 +9,11 @@ from d2lattn.analysis.metrics import (
     bleu,
     chrf,
     diagonal_links,
-    shift_links,
     uniform_links,
 )
 
 
-def test_bleu_is_sacrebleu_s():
+def test_bleu_equals_sacrebleu():
     import sacrebleu
 
     hypotheses = ["le chat noir dort sur la table .", "elle est partie hier soir ."]
@@ -38,14 +37,14 @@ def test_bleu_by_hand():
     assert bleu(["a b c d"], ["a b c d e"]).value == pytest.approx(100 * math.exp(-1 / 4))
 
 
-def test_bleu_is_of_the_corpus_and_not_a_mean_of_sentences():
+def test_bleu_is_computed_over_the_corpus():
     hypotheses = ["a b c d", "x y z w"]
     references = ["a b c d", "q r s t"]
     # 4 of 8 words, 3 of 6 pairs, 2 of 4 triples, 1 of 2: one half each.
     assert bleu(hypotheses, references).value == pytest.approx(50)
 
 
-def test_each_sentence_may_have_references_of_its_own_number():
+def test_number_of_references_may_differ():
     hypotheses = ["a b c d", "e f g h"]
     score = bleu(hypotheses, [["x y z w", "a b c d"], "e f g h"])
     assert score.value == pytest.approx(100)
@@ -55,23 +54,10 @@ def test_each_sentence_may_have_references_of_its_own_number():
 
 
 @pytest.mark.parametrize("score", [bleu, chrf])
-def test_an_empty_translation_scores_zero_and_divides_by_nothing(score):
+def test_empty_translation_scores_zero(score):
     assert score([""], ["le chat dort ."]).value == 0
     assert 0 < score(["", "le chat dort ."], ["oui .", "le chat dort ."]).value < 100
     assert score(["a"], ["b"]).value == 0
-
-
-def test_shorter_than_an_n_gram():
-    assert bleu(["oui ."], ["oui ."]).value == 0  # no 4-gram, none shared
-    assert bleu(["oui ."], ["oui ."], effective_order=True).value == pytest.approx(100)
-    assert bleu(["oui .", "a b c d"], ["oui .", "a b c d"]).value == pytest.approx(100)
-    assert chrf(["."], ["."]).value == pytest.approx(100)
-
-
-def test_tokenised_text_that_ends_in_a_full_stop_warns_of_nothing(caplog, recwarn):
-    bleu(["le chat dort ."] * 200, ["le chat dort ."] * 200)
-    assert not caplog.records
-    assert not recwarn.list
 
 
 @pytest.mark.parametrize("score", [bleu, chrf])
@@ -83,60 +69,12 @@ def test_tokenised_text_that_ends_in_a_full_stop_warns_of_nothing(caplog, recwar
         (["a", "b"], ["a", []], r"references\[1\] is empty; it needs one reference"),
     ],
 )
-def test_a_corpus_that_does_not_fit_is_told_so(score, hypotheses, references, message):
+def test_wrong_corpus_raises(score, hypotheses, references, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         score(hypotheses, references)
 
 
-@pytest.mark.parametrize("score", [bleu, chrf])
-@pytest.mark.parametrize(
-    ("hypotheses", "references", "message"),
-    [
-        ("a", ["a"], "hypotheses has type str; it needs a list of sentences$"),
-        (["a"], "a", "references has type str; it needs a list of sentences$"),
-        (
-            ["a", ["b"]],
-            ["a", "b"],
-            r"hypotheses\[1\] has type list; it needs sentences as strings$",
-        ),
-        (["a", "b"], ["a", [["b"]]], r"references\[1\] has type list; it needs sentences as str"),
-        (["a"], [["a", 7]], r"references\[0\] has type int; it needs sentences as strings$"),
-    ],
-)
-def test_sentences_that_are_no_strings_are_told_so(score, hypotheses, references, message):
-    with pytest.raises(TypeError, match=f"^{message}"):
-        score(hypotheses, references)
-
-
-TOKENS = ["le", "chat", "dort", "."]
-
-
-@pytest.mark.parametrize("score", [bleu, chrf])
-@pytest.mark.parametrize("kind", [list, tuple])
-def test_a_list_of_tokens_is_no_list_of_references(score, kind):
-    message = (
-        r"^references\[1\] is a list of 4 single words; it needs whole sentences: "
-        r'join the tokens of one by " "\.join\(tokens\)$'
-    )
-    with pytest.raises(ValueError, match=message):
-        score(["oui", "le chat dort ."], [["oui"], kind(TOKENS)])
-    with pytest.raises(ValueError, match=message):
-        score(["le chien", "le chat dort ."], ["le chien", kind(TOKENS)])
-    with pytest.raises(ValueError, match=r"^references\[0\] is a list of 2 single words"):
-        score(["oui .", "oui ."], [["oui", "."], ["oui", "."]])
-    assert score(["le chat dort ."], [" ".join(TOKENS)]).value == pytest.approx(100)
-
-
-@pytest.mark.parametrize("score", [bleu, chrf])
-def test_references_of_one_word_are_taken_where_they_can_be_meant(score):
-    score(["salut"], [["salut", "bonjour"]])  # the hypothesis has one word, too
-    score(["salut toi", "le chat dort ."], [["salut", "bonjour"], ["a b", "le chat dort ."]])
-    score(["salut toi"], [["salut", "bien venu"]])  # one of two words is enough
-    score(["salut toi"], [["salut"]])  # one reference, in a list
-    score(["salut toi"], ["salut"])
-
-
-def test_alignment_error_rate_by_the_definition():
+def test_alignment_error_rate_equals_definition():
     # One pair, worked by hand. A = 4 links, S = 2, P = 4 (the sure ones and two more).
     sure = {(0, 0), (1, 2)}
     possible = sure | {(1, 1), (2, 3)}
@@ -147,38 +85,14 @@ def test_alignment_error_rate_by_the_definition():
     assert scores.error_rate == pytest.approx(1 - (1 + 3) / (4 + 2))
 
 
-def test_all_sure_and_nothing_impossible_is_no_error():
-    # Och and Ney: an alignment between S and P has error rate 0, wherever it lies between.
-    sure, possible = {(0, 0)}, {(0, 0), (1, 1), (2, 2)}
-    for predicted in ({(0, 0)}, {(0, 0), (2, 2)}, possible):
-        assert alignment_scores([predicted], [sure], [possible]) == (1, 1, 0)
-
-
-def test_with_sure_links_alone_the_error_rate_is_one_minus_f():
-    sure, predicted = {(0, 0), (1, 1), (2, 2)}, {(0, 0), (1, 2)}
-    precision, recall, error_rate = alignment_scores([predicted], [sure], [sure])
-    assert error_rate == pytest.approx(1 - 2 * precision * recall / (precision + recall))
-
-
-def test_counts_are_summed_over_the_corpus_before_they_are_divided():
+def test_alignment_counts_are_summed_over_the_corpus():
     predicted = [{(0, 0)}, {(0, 1), (1, 0), (2, 2)}]
     gold = [{(0, 0)}, {(0, 0), (1, 1), (2, 2)}]
     scores = alignment_scores(predicted, gold, gold)
     assert scores == (2 / 4, 2 / 4, 1 - 4 / 8)  # a mean over the pairs would give 2/3
 
 
-def test_empty_sides_of_an_alignment():
-    nothing = alignment_scores([set()], [{(0, 0)}], [{(0, 0)}])
-    assert math.isnan(nothing.precision)
-    assert (nothing.recall, nothing.error_rate) == (0, 1)
-    assert math.isnan(alignment_scores([{(0, 0)}], [set()], [{(0, 0)}]).recall)
-    with pytest.raises(
-        ValueError, match=r"^predicted and sure hold no link at all; an error rate needs one$"
-    ):
-        alignment_scores([set()], [set()], [set()])
-
-
-def test_alignments_that_do_not_fit_are_told_so():
+def test_wrong_alignments_raise():
     message = (
         r"^sure\[1\] holds \[\(1, 1\)\], which possible\[1\] does not; every sure link needs to be "
         r"possible$"
@@ -194,7 +108,7 @@ def test_alignments_that_do_not_fit_are_told_so():
         alignment_scores([set()], [set()], [set(), set()])
 
 
-def test_links_name_the_source_first():
+def test_links_are_source_then_target():
     weights = torch.tensor([[0.1, 0.7, 0.2], [0.5, 0.1, 0.4]])  # (T, S) = (2, 3)
     assert alignment_links(weights) == {(1, 0), (0, 1)}
     assert alignment_links(weights, threshold=0.4) == {(1, 0), (0, 1), (2, 1)}
@@ -206,7 +120,7 @@ def test_links_name_the_source_first():
         alignment_links(weights.tolist())
 
 
-def test_the_diagonal_of_a_square_and_of_a_rectangle():
+def test_diagonal_links():
     assert diagonal_links(3, 3) == {(0, 0), (1, 1), (2, 2)}
     assert diagonal_links(6, 2) == {(1, 0), (4, 1)}
     assert diagonal_links(2, 4) == {(0, 0), (0, 1), (1, 2), (1, 3)}
@@ -219,50 +133,8 @@ def test_the_diagonal_of_a_square_and_of_a_rectangle():
             assert all(0 <= s < source_length for s, _ in links)
 
 
-@pytest.mark.parametrize("links", [diagonal_links, uniform_links])
-def test_words_that_are_not_there_are_not_linked(links):
-    assert links(0, 2) == links(2, 0) == links(0, 0) == frozenset()
-    assert len(links(1, 1)) == 1
-    with pytest.raises(ValueError, match=r"^source_length is -1; it needs to be 0 or more$"):
-        links(-1, 2)
-    with pytest.raises(ValueError, match=r"^target_length is -3; it needs to be 0 or more$"):
-        links(2, -3)
-
-
-def test_links_are_frozen_sets_of_whole_numbers():
-    for links in (
-        alignment_links(torch.eye(2)),
-        alignment_links(torch.eye(2), threshold=0.5),
-        diagonal_links(2, 2),
-        uniform_links(2, 2),
-        shift_links({(0, 0)}, 1, 2),
-    ):
-        assert isinstance(links, frozenset)
-        assert links
-        assert all(type(place) is int for link in links for place in link)
-
-
-def test_a_threshold_of_zero_links_everything():
-    assert len(alignment_links(torch.eye(2), threshold=0.0)) == 4
-    assert alignment_links(torch.eye(2), threshold=1.0) == {(0, 0), (1, 1)}
-    assert alignment_links(torch.ones(1, 1)) == {(0, 0)}
-
-
-def test_shifting_moves_the_target_side():
-    links = {(0, 0), (5, 1), (2, 2)}
-    assert shift_links(links, 0, 3) == links
-    assert shift_links(links, 1, 3) == {(0, 1), (5, 2)}
-    assert shift_links(links, -1, 3) == {(5, 0), (2, 1)}
-
-
-def test_uniform_links_are_drawn_evenly_and_by_the_generator():
+def test_uniform_links_are_uniform_and_reproducible():
     first = uniform_links(4, 4000, torch.Generator().manual_seed(1))
     assert first == uniform_links(4, 4000, torch.Generator().manual_seed(1))
     counts = [sum(source == place for source, _ in first) for place in range(4)]
     assert all(900 < count < 1100 for count in counts)
-
-
-@pytest.mark.parametrize("threshold", [None, 0.5])
-@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0)])
-def test_where_there_are_no_words_there_are_no_links(shape, threshold):
-    assert alignment_links(torch.zeros(shape), threshold) == frozenset()

@@ -4,10 +4,7 @@ Nothing here reads the generator's lexicon, except to ask other dictionaries abo
 Genders, onsets and plurals are written down again, by the rules of a school grammar.
 """
 
-import importlib.util
-import os
 import re
-import sys
 from functools import cache
 
 import pytest
@@ -102,7 +99,6 @@ PARTICIPLES = [
     "travaillé",
 ]
 MOVERS = ["allé", "arrivé", "parti"]
-VOWEL = re.compile(r"[aeiouyàâéèêîôûœ]|h(?:omme|istoire|ôtel|ôpita|eureu|onnête)")
 
 
 def plural(word):
@@ -144,46 +140,13 @@ def texts():
     return [" ".join(sentence) for sentence in sentences()]
 
 
-def fits(wanted, tags):
-    return any(all(w in ("?", t) for w, t in zip(wanted, tag, strict=True)) for tag in tags)
+def fits(expected, tags):
+    return any(all(w in ("?", t) for w, t in zip(expected, tag, strict=True)) for tag in tags)
 
 
 def find(pattern):
     compiled = re.compile(pattern)
     return [text for text in texts() if compiled.search(text)][:5]
-
-
-FORBIDDEN = {
-    "de le, de les": r"\bde les?\b(?! (?:voir|regarder|chercher))",
-    "à le, à les": r"\bà les?\b",
-    "no elision": r"\b(?:je|me|te|le|la|ne|de|que|parce que|ce|ma|ta|sa) (?:[aeiouéèêâîôœ]|h(?:omme"
-    r"|istoire|ôt|ôp|eureu|onn))",
-    "elision before a consonant": r"\b(?:[jmtldns]|qu)' (?![aeiouyéèêâîôœh])",
-    "elision before h aspiré": r"' h(?:ibou|éros)",
-    "h aspiré takes ce, ma, vieux": r"\b(?:cet|bel|vieil|nouvel|mon f|ton f) (?:hibou|héros)",
-    "si il": r"\bsi ils?\b",
-    "s' only before il": r"\bs' (?!ils?\b)",
-    "du, au before a vowel": r"\b(?:du|au) (?:[aeiouéèêâîôœ]|h(?:omme|istoire|ôt|ôp|eureu|onn))",
-    "des after de": r"\b(?:de|d') des\b",
-    "des before an adjective, not from de + les": r"\b(?:voi[ts]|voient|achète|vendent) des "
-    r"(?:petits|petites|grand|beaux|belles|nouve|vieux|vieilles|jeunes)",
-    "bel before a consonant": r"\b(?:bel|nouvel|vieil|cet) (?![aeiouéèêâîôœh])",
-    "beau before a vowel": r"\b(?:un|le|ce|mon|ton|son|notre|leur|chaque|du|au) (?:très )?"
-    r"(?:beau|nouveau|vieux) (?:[aeiouéèêâîôœ]|h(?:omme|ôt|ôp))",
-    "ne without pas or jamais": r"^(?!.*\b(?:pas|jamais)\b).*\b(?:ne|n')(?= |$)",
-    "article kept after a negation": r"\b(?:pas|jamais) (?:vu|pris|acheté|vendu|mangé|trouvé|voir"
-    r"|prendre|acheter|vendre|manger|trouver) (?:une?|des)\b",
-    "tense": r"\bhier .*\bmaintenant\b",
-    "the same word twice": r"\b(\w+) \1\b",
-    "que before a vowel": r"\bque (?:ils?|elle|une?)\b",
-    "English left over": r"\b(?:the|and|of|she|they|'s)\b",
-    "capital letters": r"[A-ZÀ-Ý]",
-}
-
-
-@pytest.mark.parametrize("name", FORBIDDEN)
-def test_forbidden_sequences_do_not_occur(name):
-    assert find(FORBIDDEN[name]) == []
 
 
 WANTED = {
@@ -216,7 +179,7 @@ WANTED = {
 
 
 @pytest.mark.parametrize("name", WANTED)
-def test_the_things_that_make_french_french_do_occur(name):
+def test_all_french_phenomena_occur(name):
     assert find(WANTED[name]) != []
 
 
@@ -238,18 +201,18 @@ def phrase_after(sentence, place):
     return None
 
 
-def test_determiner_adjectives_and_noun_agree():
+def test_determiners_and_adjectives_agree_with_their_noun():
     nouns, adjectives = forms()
     checked = 0
     for sentence in sentences():
         for place, word in enumerate(sentence):
-            wanted = DETERMINERS.get(word)
-            found = wanted and phrase_after(sentence, place + 1)
-            if not found:
+            expected = DETERMINERS.get(word)
+            actual = expected and phrase_after(sentence, place + 1)
+            if not actual:
                 continue
-            before, noun, noun_place = found
-            assert fits(wanted, nouns[noun]), (word, noun, sentence)
-            (tag, *_) = [tag for tag in nouns[noun] if fits(wanted, [tag])]
+            before, noun, noun_place = actual
+            assert fits(expected, nouns[noun]), (word, noun, sentence)
+            (tag, *_) = [tag for tag in nouns[noun] if fits(expected, [tag])]
             for adjective in before:
                 assert tag in adjectives[adjective], (adjective, noun, sentence)
             after = noun_place + 1
@@ -261,26 +224,7 @@ def test_determiner_adjectives_and_noun_agree():
     assert checked > NUMBER
 
 
-def test_possessives_and_demonstratives_suit_the_next_sound():
-    nouns, _ = forms()
-    for sentence in sentences():
-        for place, word in enumerate(sentence):
-            found = word in ("mon", "ton", "son", "ma", "ta", "sa", "ce", "cet") and phrase_after(
-                sentence, place + 1
-            )
-            if not found:
-                continue
-            feminine = next(iter(nouns[found[1]]))[0] == "f"
-            vowel = bool(VOWEL.match(sentence[place + 1]))
-            if word[-1] == "n":
-                assert not feminine or vowel, sentence
-            elif word[-1] == "a":
-                assert (feminine, vowel) == (True, False), sentence
-            else:
-                assert vowel == (word == "cet"), sentence
-
-
-def test_every_singular_or_plural_noun_has_a_determiner_before_it():
+def test_every_noun_has_a_determiner():
     nouns, adjectives = forms()
     for sentence in sentences():
         for place, word in enumerate(sentence):
@@ -333,24 +277,24 @@ def test_predicates_agree_with_simple_noun_subjects():
         r"(?:pas )?(?:très |aussi )?(?P<said>\S+)"
     )
     for text in texts():
-        found = pattern.match(text)
-        if not found or found["noun"] not in nouns or found["det"] not in DETERMINERS:
+        actual = pattern.match(text)
+        if not actual or actual["noun"] not in nouns or actual["det"] not in DETERMINERS:
             continue
-        tags = [tag for tag in nouns[found["noun"]] if fits(DETERMINERS[found["det"]], [tag])]
-        assert all((tag[1] == "p") == (found["be"] in ("sont", "étaient")) for tag in tags), text
-        if found["said"] in adjectives:
-            assert set(tags) & adjectives[found["said"]], text
+        tags = [tag for tag in nouns[actual["noun"]] if fits(DETERMINERS[actual["det"]], [tag])]
+        assert all((tag[1] == "p") == (actual["be"] in ("sont", "étaient")) for tag in tags), text
+        if actual["said"] in adjectives:
+            assert set(tags) & adjectives[actual["said"]], text
             checked += 1
         for mover in MOVERS:
-            if re.fullmatch(mover + "e?s?", found["said"]):
+            if re.fullmatch(mover + "e?s?", actual["said"]):
                 (tag,) = tags
                 ending = ("e" if tag[0] == "f" else "") + ("s" if tag[1] == "p" else "")
-                assert found["said"] == mover + ending, text
+                assert actual["said"] == mover + ending, text
                 checked += 1
     assert checked > 300
 
 
-def test_participles_with_avoir_agree_with_an_object_before_them_and_with_nothing_else():
+def test_participles_with_avoir_agree_with_a_preceding_object_only():
     having = {"ai", "as", "a", "avons", "ont"}
     agreed = plain = 0
     for sentence in sentences():
@@ -387,7 +331,7 @@ def test_participles_with_avoir_agree_with_an_object_before_them_and_with_nothin
 OWN = sorted(set(DETERMINERS) - {"du", "au", "des", "aux"})
 
 
-def test_joined_nouns_are_feminine_together_only_if_both_are():
+def test_joined_nouns_are_feminine_only_if_both_are():
     nouns, adjectives = forms()
     words = "|".join(sorted(nouns))
     told = "|".join(sorted(adjectives))
@@ -398,15 +342,15 @@ def test_joined_nouns_are_feminine_together_only_if_both_are():
     )
     checked = 0
     for text in texts():
-        found = pattern.match(text)
-        if found:
-            genders = {tag[0] for noun in found.groups()[:2] for tag in nouns[noun]}
-            assert ("fp" if genders == {"f"} else "mp") in adjectives[found[3]], text
+        actual = pattern.match(text)
+        if actual:
+            genders = {tag[0] for noun in actual.groups()[:2] for tag in nouns[noun]}
+            assert ("fp" if genders == {"f"} else "mp") in adjectives[actual[3]], text
             checked += 1
     assert checked > 50
 
 
-def test_it_and_its_participle_have_the_gender_of_the_noun_before():
+def test_it_takes_the_gender_of_its_antecedent():
     nouns, adjectives = forms()
     words, told = "|".join(sorted(nouns)), "|".join(sorted(adjectives))
     pattern = re.compile(
@@ -451,7 +395,7 @@ def direct_subject(words):
 # --- other people's tables -----------------------------------------------------------------------
 
 
-def test_every_verb_form_is_that_of_verbiste():
+def test_verb_forms_equal_those_of_verbiste():
     """Verbiste's tables, as the mlconjug3 package carries them."""
     verbiste = pytest.importorskip("mlconjug3.PyVerbiste").Verbiste(language="fr")
     place = {(1, False): 0, (2, False): 1, (3, False): 2, (1, True): 3, (3, True): 5}
@@ -472,55 +416,3 @@ def test_every_verb_form_is_that_of_verbiste():
         endings = dict(verbiste.get_conjug_info(info.template)["Indicatif"][name])
         for person, (_, form) in BE[tense].items():
             assert form == info.root + endings[place[person]]
-
-
-def test_every_word_form_is_in_a_french_dictionary():
-    """The French word list of pyspellchecker, which writes oe for œ."""
-    spelling = pytest.importorskip("spellchecker").SpellChecker(language="fr")
-    words = {word for sentence in sentences() for word in sentence if word.isalpha()}
-    assert len(words) > 300
-    plain = {word.replace("œ", "oe") for word in words}
-    assert spelling.unknown(plain) <= RARE
-
-
-RARE = set()  # forms that are right and too rare for a list drawn from film subtitles
-
-
-def grammalecte():
-    """The grammar checker Grammalecte: on the path, or where Debian's package puts it."""
-    place = os.environ.get("GRAMMALECTE", "/usr/lib/python3/dist-packages")
-    if importlib.util.find_spec("grammalecte") is None:
-        if not os.path.isdir(os.path.join(place, "grammalecte")):
-            pytest.skip("Grammalecte is not here (Debian: python3-grammalecte; not on PyPI)")
-        sys.path.append(place)
-    import grammalecte
-
-    return grammalecte.GrammarChecker("fr")
-
-
-FALSE_ALARMS = (
-    "gv1__ppas_nous_vous_avoir",  # "nous n'avons jamais de nouveau livre": takes "livre" for a verb
-    "g3__gn_det_nom_mas_et_det",  # "leur pomme et son orange noire": the apple need not be black
-    "g3__infi_de_verbe",  # "deux hommes qui parlent de nous la cherchent"
-)
-
-
-def false_alarm(error):
-    """Three rules err, each once or twice in 20,000 sentences that were read."""
-    return error["sRuleId"].startswith(FALSE_ALARMS)
-
-
-def test_grammalecte_finds_no_mistake():
-    checker = grammalecte()
-
-    def mistakes(text):
-        grammar, spelling = checker.getParagraphErrors(text)
-        return [error["sMessage"] for error in grammar if not false_alarm(error)] + [
-            error["sValue"] for error in spelling
-        ]
-
-    assert mistakes("La petit fille a vus les fleur.")  # it can tell
-    for sentence in sentences()[:1500]:
-        text = " ".join(sentence).replace("' ", "’").replace(" ,", ",").replace(" .", ".")
-        text = text[0].upper() + text[1:].replace(" ?", "\u00a0?")
-        assert mistakes(text) == [], text

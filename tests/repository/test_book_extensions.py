@@ -1,23 +1,15 @@
-"""What notebooks say by convention becomes what the page needs."""
+"""The Sphinx extensions: formulas, labels of questions, links to places and to sources."""
 
-import html
 from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
 from math_core import LatexError
-from myst_nb.sphinx_ import HideCodeCellNode
-from pygments import highlight
-from pygments.lexers import PythonLexer
 
-from website.extensions import course, formulas, pages
+from website.extensions import addresses, formulas, pages
 
 
-def words(parts):
-    return "".join(part.astext() for part in parts)
-
-
-def test_a_formula_is_mathml_and_one_on_its_own_line_is_large():
+def test_formula_becomes_mathml_and_a_wrong_one_an_error():
     assert formulas.mathml("a_i") == "<math><msub><mi>a</mi><mi>i</mi></msub></math>"
     assert formulas.mathml("a", block=True).startswith('<math display="block">')
     with pytest.raises(LatexError):
@@ -25,69 +17,39 @@ def test_a_formula_is_mathml_and_one_on_its_own_line_is_large():
 
 
 @pytest.mark.parametrize(
-    ("title", "number", "name"),
+    ("title", "kind", "label", "question"),
     [
-        ("3. Why divide by √d?", "3", "Why divide by √d?"),
-        ("4b. Can you believe the picture?", "4b", "Can you believe the picture?"),
-        ("7b.2 Deeper: what does the cache save?", "7b.2", "Deeper: what does the cache save?"),
-        ("3.1 Workshop", "3.1", "Workshop"),
+        ("Predict first: which one?", "predict", "Predict first", "Which one?"),
+        ("Chapter 2: which one?", "recall", "Chapter 2", "Which one?"),
+        ("How we count", "more", None, "How we count"),
     ],
 )
-def test_a_title_has_a_number_and_a_name(title, number, name):
-    found = course.NUMBERED.match(title)
-    assert (found["number"], found["name"]) == (number, name)
+def test_italic_label_names_the_kind_of_a_question(title, kind, label, question):
+    parts = [nodes.Text(title)]
+    if label:
+        parts = [nodes.emphasis("", f"{label}:"), nodes.Text(title.removeprefix(f"{label}:"))]
+    element = pages.question(parts, nodes.paragraph("", "The answer."))
+    assert kind in element[0]["classes"]
+    texts = {node["classes"][0]: node.astext() for node in element.findall(nodes.inline)}
+    assert texts == ({"label": label} if label else {}) | {"question": question}
 
 
-def test_a_title_without_a_number_has_none():
-    assert course.NUMBERED.match("The end of the course") is None
+def test_link_may_name_a_label_an_equation_or_an_object_of_another_page():
+    domains = {
+        "std": SimpleNamespace(anonlabels={"sec-a": ("page", "id-a"), "sec-b": ("other", "id-b")}),
+        "math": SimpleNamespace(equations={"eq-a": ("page", 1), "eq-b": ("other", 1)}),
+        "py": SimpleNamespace(
+            objects={"d2lattn.a": SimpleNamespace(docname="page", node_id="d2lattn.a")}
+        ),
+    }
+    env = SimpleNamespace(docname="page", metadata={"page": {}}, get_domain=domains.get)
+    addresses.name_places(SimpleNamespace(env=env), nodes.Element())
+    places = {label: slug[1] for label, slug in env.metadata["page"]["myst_slugs"].items()}
+    assert places == {"sec-a": "id-a", "eq-a": "equation-eq-a", "d2lattn.a": "d2lattn.a"}
 
 
-def test_a_word_to_the_formatter_is_not_shown():
-    code = "x = [1,\n     2]  # fmt: skip\ny = 1  # not fmt: skipped"
-    assert pages.FOR_TOOLS.sub("", code) == "x = [1,\n     2]\ny = 1  # not fmt: skipped"
-
-
-@pytest.mark.parametrize(
-    ("prompt", "said"),
-    [
-        ("source", "Code"),
-        ("content", "Solution"),
-        ("outputs", "Output"),
-        ("EncoderBlock", "EncoderBlock"),
-        ("a < b", "a &lt; b"),
-    ],
-)
-def test_a_fold_says_what_is_in_it_or_its_own_name(prompt, said):
-    page = SimpleNamespace(body=[], encode=html.escape)
-    pages.visit_folded(page, HideCodeCellNode(prompt_show=prompt))
-    assert page.body == [f'<details class="fold"><summary>{said}</summary>\n']
-
-
-def test_a_sentence_is_split_in_its_text_alone():
-    link = nodes.emphasis("", "a: b")
-    parts = [nodes.Text("Predict first: is "), link, nodes.Text(" so: or not?")]
-    assert [words(piece) for piece in pages.split(parts, ": ")] == [
-        "Predict first",
-        "is a: b so",
-        "or not?",
-    ]
-
-
-def test_words_are_taken_off_both_ends_of_a_sentence():
-    parts = [nodes.Text("You need "), nodes.emphasis("", "chapter 1"), nodes.Text(" and 2.")]
-    assert words(pages.without(parts, start="You need ", end=".")) == "chapter 1 and 2"
-    assert words(pages.without([nodes.Text("A figure.")], start="You need ")) == "A figure."
-
-
-def test_a_question_begins_with_a_capital_unless_it_begins_with_a_formula():
-    assert words(pages.capital([nodes.Text(" which?")])) == "Which?"
-    formula = nodes.math("", "d")
-    assert pages.capital([formula, nodes.Text(" grows?")])[0] is formula
-
-
-def test_code_marks_keywords_names_numbers_and_comments_and_nothing_else():
-    code = 'def f(x):\n    return x + 2 @ "a"  # why\n'
-    html = highlight(code, PythonLexer(), pages.InkFormatter())
-    marked = set(pages.re.findall(r'class="(\w+)"', html)) - {"highlight"}
-    assert marked == {"k", "nf", "mi", "s2", "c1"}
-    assert "return</span> x + <span" in html
+def test_object_leads_to_its_source():
+    info = {"module": "d2lattn.masks", "fullname": "sequence_mask"}
+    link = addresses.source_link("https://host/blob/main", "py", info)
+    assert link.startswith("https://host/blob/main/d2lattn/masks.py#L")
+    assert addresses.source_link("", "py", {"module": "d2lattn.masks", "fullname": "gone"}) is None

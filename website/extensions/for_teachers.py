@@ -16,7 +16,7 @@ from docutils.statemachine import StringList
 
 from tools import honest_time
 from website.extensions import quizzes
-from website.extensions.pages import ask, ask_title
+from website.extensions.pages import question
 
 TEACHING = quizzes.FOLDER.parent
 SESSIONS = TEACHING / "sessions.yaml"
@@ -24,15 +24,15 @@ FILES = "teaching"
 """The folder of the built book that holds what is downloaded."""
 
 
-def read_plans(path: Path = SESSIONS) -> dict[str, list[dict[str, Any]]]:
+def load_plans(path: Path = SESSIONS) -> dict[str, list[dict[str, Any]]]:
     """Read the plans: `seven` sessions, five `more` after them, and `three`."""
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def minutes(walk: str) -> int:
-    """How long a walk takes, as its header says."""
+    """Return how long a walk takes, as its first cell states."""
     path = TEACHING.parent / "chapters" / walk / "walk.ipynb"
-    return honest_time.said(nbformat.read(path, as_version=4))
+    return honest_time.stated_minutes(nbformat.read(path, as_version=4))
 
 
 class FromData(Directive):
@@ -50,10 +50,10 @@ class FromData(Directive):
         self.state.nested_parse(StringList(list(lines), "teaching/"), 0, element)
 
 
-def answered(answer: quizzes.Answer) -> str:
+def sentence(answer: quizzes.Answer) -> str:
     """Write an answer as a sentence of its own, and behind it what it means.
 
-    >>> answered(quizzes.Answer("8", "The mean."))
+    >>> sentence(quizzes.Answer("8", "The mean."))
     '**8.** The mean.'
     """
     return f"**{answer.says}{'' if answer.says.endswith('.') else '.'}** {answer.means}"
@@ -63,20 +63,19 @@ class Quiz(FromData):
     """Five questions, each with its key folded below it."""
 
     def run(self) -> list[nodes.Node]:
-        """Fold them, and link the file for Moodle."""
+        """Fold each answer below its question."""
         path = quizzes.FOLDER / f"{self.arguments[0]}.yaml"
         self.depend(path)
-        quiz = quizzes.read(path)
-        found: list[nodes.Node] = []
-        for one in quiz.questions:
-            element = ask()
-            title, _ = self.state.inline_text(one.asks, self.lineno)
-            element += ask_title("", "", *title)
-            self.markdown(element, answered(one.right))
-            wrong = [f"- {answered(answer)}" for answer in one.wrong]
-            self.markdown(element, "*Typical wrong answers, and what they mean:*", "", *wrong)
-            found.append(element)
-        return found
+        return [self.folded(item) for item in quizzes.load_quiz(path).questions]
+
+    def folded(self, item: quizzes.Question) -> nodes.Element:
+        """Fold one."""
+        title, _ = self.state.inline_text(item.asks, self.lineno)
+        answer = nodes.Element()
+        self.markdown(answer, sentence(item.right))
+        wrong = [f"- {sentence(wrong)}" for wrong in item.wrong]
+        self.markdown(answer, "*Typical wrong answers, and what they mean:*", "", *wrong)
+        return question(title, *answer.children)
 
 
 class QuizFiles(Directive):
@@ -86,13 +85,14 @@ class QuizFiles(Directive):
         """Link what `write_files` writes."""
         env = self.state.document.settings.env
         up = "../" * env.docname.count("/")
-        every = quizzes.read_all()
-        names = ["quizzes.csv", "quizzes.gift", *(f"quiz-{quiz.chapter}.gift" for quiz in every)]
-        said = ["all of it for a spreadsheet (CSV)", "all of it for Moodle (GIFT)"]
-        said += [f"quiz {quiz.chapter}" for quiz in every]
+        files = {
+            "quizzes.csv": "all of it for a spreadsheet (CSV)",
+            "quizzes.gift": "all of it for Moodle (GIFT)",
+        }
+        files |= {f"quiz-{q.chapter}.gift": f"quiz {q.chapter}" for q in quizzes.load_quizzes()}
         links = ", ".join(
-            f'<a href="{up}{FILES}/{name}" download>{html.escape(words)}</a>'
-            for name, words in zip(names, said, strict=True)
+            f'<a href="{up}{FILES}/{name}" download>{html.escape(text)}</a>'
+            for name, text in files.items()
         )
         return [nodes.raw("", f"<p>To take away: {links}.</p>\n", format="html")]
 
@@ -104,8 +104,8 @@ class Sessions(FromData):
         """A row a session: its walks with their minutes, and what is done before and after."""
         self.depend(SESSIONS)
         rows = [
-            f"| {number} | {one['title']} | {self.walks(one)} | {one['before']} | {one['home']} |"
-            for number, one in enumerate(read_plans()[self.arguments[0]], 1)
+            f"| {number} | {row['title']} | {self.walks(row)} | {row['before']} | {row['home']} |"
+            for number, row in enumerate(load_plans()[self.arguments[0]], 1)
         ]
         element = nodes.container()
         head = [
@@ -132,11 +132,11 @@ class Session(FromData):
         """Write its table."""
         self.depend(SESSIONS)
         plan, number = self.arguments[0].split()
-        one = read_plans()[plan][int(number) - 1]
+        session = load_plans()[plan][int(number) - 1]
         element = nodes.container()
-        rows = [f"| {spent} | {what} |" for spent, what in one["in_class"]]
+        rows = [f"| {spent} | {what} |" for spent, what in session["in_class"]]
         self.markdown(element, "| Minutes | In class |", "| --: | --- |", *rows)
-        self.markdown(element, f"**Leave out:** {one['leave_out']}")
+        self.markdown(element, f"**Leave out:** {session['leave_out']}")
         return [element]
 
     final_argument_whitespace = True
@@ -145,7 +145,7 @@ class Session(FromData):
 def write_files(app: Any, exception: Exception | None) -> None:
     """Write the quizzes beside the pages."""
     if exception is None and app.builder.format == "html":
-        quizzes.write(Path(app.outdir) / FILES)
+        quizzes.write_files(Path(app.outdir) / FILES)
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -1,13 +1,15 @@
-"""Sphinx extension: what a chapter page is made of, in the book's own clothes.
+"""Sphinx extension: the elements of the book's pages.
 
-Directives (`dropdown`, `div`), the elements that they become, and one
-transform that reads what notebooks say by convention: the line *About … minutes*, an italic
-*Figure 3.2. …* or *Table 7.1. …* below a cell, a dropdown that begins with *Predict first:*, an
-exercise's *Difficulty …*.
+Two directives, which JupyterLab renders as plain boxes:
+
+- `{dropdown} TITLE` is a question with a folded answer. A title may begin with a label in italics
+  that ends with a colon: `*Predict first:* …`, `*Chapter 2:* …` (a recall), or anything else.
+- `{div} CLASS`: `facts` (what a page takes, a list of `**Label:** text`), `caption` (below a cell
+  with a picture or table, begins with its number in bold), `effort` (of an exercise), `margin` (an
+  aside), `onward` (links for JupyterLab; pages draw their own), or any class of the style sheet.
 """
 
 import re
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,47 +21,45 @@ from PIL import Image
 from pygments.formatters import HtmlFormatter
 from sphinx.highlighting import PygmentsBridge
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
-from website.extensions.course import NUMBERED, PASSED_ON, chapters
+from website.extensions.course import PASSED_ON, chapters, split_title
 
-HAN = re.compile(
+logger = logging.getLogger(__name__)
+
+CHINESE = re.compile(
     "[\u3400-\u9fff](?:[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]*[\u3400-\u9fff\uff00-\uffef])?"
 )
-"""Chinese, from its first letter to its last."""
-
-WIDTH = re.compile(r"max-width: ([\d.]+)px")
-"""How wide a drawing is in JupyterLab."""
-
-FOLDS = {"source": "Code", "content": "Solution", "output": "Output", "outputs": "Output"}
-"""What a fold is called, by what is in it."""
-
-TUPLE = r"\((?:[^\s(),]{1,5}, ){1,4}[^\s(),]{1,5}\)"
+DRAWING_WIDTH = re.compile(r"max-width: ([\d.]+)px")
+FOLD_TITLES = {"source": "Code", "content": "Solution", "output": "Output", "outputs": "Output"}
+# A tuple, or a calculation with its result
 TERM = r"[−-]?√?(?:\d(?:[\d.,·]*\d)?|\b[A-Za-z]\b)%?"
-WHOLE = re.compile(rf"{TUPLE}|{TERM}(?: [+−·×/=≈] {TERM})+")
-"""A tuple, or a sum with its result: what a reader reads at one glance."""
+UNBREAKABLE = re.compile(
+    rf"\((?:[^\s(),]{{1,5}}, ){{1,4}}[^\s(),]{{1,5}}\)|{TERM}(?: [+−·×/=≈] {TERM})+"
+)
 
-FOR_TOOLS = re.compile(r" *# fmt: skip$", re.MULTILINE)
 
+def keep_together(text: str) -> str:
+    """Forbid line breaks inside a short tuple or calculation; a long one may break before "=".
 
-def whole(text: str) -> str:
-    """Keep a tuple or a sum on one line; one that is long may break before what it equals.
+    Authors write these as plain text, so that no style of a formula's element reaches them.
 
-    >>> whole("a score of 2·3 + 1·3 = 9 each")
+    >>> keep_together("a score of 2·3 + 1·3 = 9 each")
     'a score of <span class="whole">2·3 + 1·3 = 9</span> each'
     """
 
-    def keep(found: re.Match[str]) -> str:
-        parts = [found[0]] if len(found[0]) <= 20 else re.split(" (?=[=≈])", found[0])
+    def wrap(match: re.Match[str]) -> str:
+        parts = [match[0]] if len(match[0]) <= 20 else re.split(" (?=[=≈])", match[0])
         return " ".join(
             f'<span class="whole">{part}</span>' if len(part) <= 20 else part for part in parts
         )
 
-    return WHOLE.sub(keep, text)
+    return UNBREAKABLE.sub(wrap, text)
 
 
 def is_prose(output: str) -> bool:
-    """Whether a printed output is sentences, in which nothing stands below something else.
+    """Whether a printed output is sentences rather than columns.
 
     >>> is_prose("off by 37.6"), is_prose("width   over d"), is_prose("[[1],\\n [2]]")
     (True, False, False)
@@ -67,44 +67,40 @@ def is_prose(output: str) -> bool:
     return not re.search(r"\S {2,}\S|^ ", output, re.MULTILINE)
 
 
-class ask(nodes.General, nodes.Element):
-    """A question that opens: its title, then its answer."""
+class html_block(nodes.General, nodes.Element):
+    """An HTML element that holds blocks; its `tag` names it."""
 
 
-class ask_title(nodes.General, nodes.TextElement):
-    """What the reader is asked."""
+class html_text(nodes.General, nodes.TextElement):
+    """An HTML element that holds text; its `tag` names it."""
 
 
-class fig(nodes.General, nodes.Element):
-    """A cell with a picture or a table, and its caption."""
+class template_part(nodes.General, nodes.Element):
+    """A template of `website/theme/parts/`; its `template` names it."""
 
 
-class fig_caption(nodes.General, nodes.TextElement):
-    """What stands beside a picture, or below it on a phone."""
+def inline_nodes(element: nodes.Element) -> list[nodes.Node]:
+    """List what a paragraph holds, less the empty texts that the parser leaves."""
+    return [node for node in element if node.astext() or not isinstance(node, nodes.Text)]
 
 
-class margin_note(nodes.General, nodes.Element):
-    """An aside: in the margin where there is one."""
-
-
-class opener(nodes.General, nodes.Element):
-    """The head of a page."""
-
-
-class facts(nodes.General, nodes.Element):
-    """What a page takes: time, and what its reader should know."""
-
-
-class fact(nodes.General, nodes.TextElement):
-    """One of them; `label` says which."""
-
-
-class questions(nodes.General, nodes.Element):
-    """All chapters' questions, on the landing page."""
-
-
-class tag(nodes.General, nodes.Element):
-    """A page's number, above its title."""
+def question(title: list[nodes.Node], *answer: nodes.Node) -> html_block:
+    """Fold an answer below its question; an italic label is taken from the title."""
+    summary = html_text(tag="summary")
+    kind = "more" if " " in "".join(node.astext() for node in title) else "more word"
+    if isinstance(title[0], nodes.emphasis) and title[0].astext().endswith(":"):
+        label, *title = title
+        kind = "predict" if label.astext().startswith("Predict") else "recall"
+        summary += nodes.inline("", label.astext().rstrip(":"), classes=["label"])
+        summary += nodes.Text(" ")
+        if title and isinstance(title[0], nodes.Text):
+            text = title[0].astext().lstrip()
+            title[0] = nodes.Text(text[:1].upper() + text[1:])
+    summary += nodes.inline("", "", *title, classes=["question"])
+    details = html_block("", summary, tag="details", classes=["ask", *kind.split()])
+    details += html_block("", *answer, tag="div", classes=["answer"])
+    # Links to a label above the question lead to the outer element, which is never folded
+    return html_block("", details, tag="div", classes=["asking"])
 
 
 class Dropdown(Directive):
@@ -115,331 +111,212 @@ class Dropdown(Directive):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Read the title as Markdown, and what is folded under it."""
-        element = ask()
+        """Read title and answer as Markdown."""
         title, _ = self.state.inline_text(self.arguments[0], self.lineno)
-        element += ask_title("", "", *title)
-        self.state.nested_parse(self.content, self.content_offset, element)
-        return [element]
+        answer = nodes.Element()
+        self.state.nested_parse(self.content, self.content_offset, answer)
+        return [question(title, *answer.children)]
 
 
 class Div(Directive):
-    """Give what is inside a class, or put it beside the text: `margin`.
-
-    JupyterLab has a directive `margin` too, and prints it over the next paragraph.
-    """
+    """A box with a class; some classes have a meaning (see the top of this file)."""
 
     optional_arguments = 1
     final_argument_whitespace = True
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Read it."""
+        """Read the content as Markdown."""
         classes = directives.class_option("".join(self.arguments))
-        element = margin_note() if classes == ["margin"] else nodes.container(classes=classes)
-        self.state.nested_parse(self.content, self.content_offset, element)
-        return [element]
+        content = nodes.Element()
+        self.state.nested_parse(self.content, self.content_offset, content)
+        inside = content.children
+        if classes == ["onward"]:
+            return []
+        if classes == ["facts"]:
+            return [facts(content)]
+        if classes == ["caption"]:
+            return [caption(inside[0])]
+        if classes == ["effort"]:
+            inside[0]["classes"].append("effort")
+            return [inside[0]]
+        if classes == ["margin"]:
+            return [html_block("", *inside, tag="aside", classes=classes)]
+        return [nodes.container("", *inside, classes=classes)]
 
 
-def texts(element: nodes.Element) -> list[nodes.Node]:
-    """List what an element holds, less the empty texts that a parser leaves."""
-    return [part for part in element if part.astext() or not isinstance(part, nodes.Text)]
+def facts(content: nodes.Element) -> html_block:
+    """Turn a list of `**Label:** text` into rows, and add one with the ways to run the page."""
+    rows = []
+    for item in content.findall(nodes.list_item):
+        label, *text = inline_nodes(item[0])
+        rows.append((label.astext().rstrip(":"), text))
+    rows.append(("Run it", [template_part(template="run")]))
+    elements = html_block(tag="dl", classes=["facts"])
+    for label, text in rows:
+        value = html_text("", "", *text, tag="dd")
+        elements += html_block("", html_text("", label, tag="dt"), value, tag="div")
+    return elements
 
 
-def capital(parts: list[nodes.Node]) -> list[nodes.Node]:
-    """Begin with a capital letter, if it begins with a letter."""
-    if parts and isinstance(parts[0], nodes.Text):
-        text = parts[0].astext().lstrip()
-        parts[0] = nodes.Text(text[:1].upper() + text[1:])
-    return parts
+def caption(paragraph: nodes.paragraph) -> html_text:
+    """Make a caption of a paragraph; its number loses the full stop, since it is set in bold."""
+    number, *text = inline_nodes(paragraph)
+    number = nodes.strong("", number.astext().rstrip("."))
+    return html_text("", "", number, *text, tag="figcaption", caption=True)
 
 
-def split(parts: list[nodes.Node], mark: str) -> list[list[nodes.Node]]:
-    """Split a sentence of nodes at each place where this mark stands in its text."""
-    pieces: list[list[nodes.Node]] = [[]]
-    for part in parts:
-        if not isinstance(part, nodes.Text):
-            pieces[-1].append(part)
-            continue
-        first, *more = part.astext().split(mark)
-        pieces[-1].append(nodes.Text(first))
-        pieces += [[nodes.Text(text)] for text in more]
-    return pieces
+class RestyleDocument(SphinxPostTransform):
+    """Complete a page once its links and outputs are resolved."""
 
-
-def without(parts: list[nodes.Node], start: str = "", end: str = "") -> list[nodes.Node]:
-    """Take words off the beginning and the end of a sentence of nodes."""
-    if start and parts and isinstance(parts[0], nodes.Text):
-        parts = [nodes.Text(parts[0].astext().removeprefix(start)), *parts[1:]]
-    if end and parts and isinstance(parts[-1], nodes.Text):
-        parts = [*parts[:-1], nodes.Text(parts[-1].astext().rstrip().removesuffix(end))]
-    return parts
-
-
-class Dress(SphinxPostTransform):
-    """Give the parts of a page the elements that they are."""
-
-    default_priority = 900  # after links have found their pages, and cells their outputs
+    default_priority = 900
     formats = ("html",)
 
     def run(self, **kwargs: Any) -> None:
         """Do so for one page."""
         for drawing in self.document.findall(nodes.raw):
-            self.undress(drawing)
+            self.strip_drawing_style(drawing)
         for code in self.document.findall(nodes.literal_block):
-            # None of the reader's: a blank line that ends an example, a word to the formatter
-            code.rawsource = FOR_TOOLS.sub("", code.astext()).rstrip()
+            # Readers need neither the formatter's marks nor the blank line that ends an example
+            code.rawsource = re.sub(r" *# fmt: skip$", "", code.astext(), flags=re.M).rstrip()
             code[:] = [nodes.Text(code.rawsource)]
             if "output" in code["classes"] and is_prose(code.rawsource):
                 code["classes"].append("prose")
-        for element in list(self.document.findall(ask)):
-            self.question(element)
-        for element in list(self.document.findall(nodes.paragraph)):
-            self.caption(element)
-            self.effort(element)
-        for element in list(self.document.findall(nodes.container)):
-            if element.get("nb_element") == "cell_code" and self.plays(element):
-                element["classes"].append("wide")
-        for section in list(self.document.findall(nodes.section)):
+        for element in list(self.document.findall(html_text)):
+            if element.get("caption"):
+                self.join_caption(element)
+        for cell in self.document.findall(nodes.container):
+            plays = any("data-d2lx=" in raw.astext() for raw in cell.findall(nodes.raw))
+            if cell.get("nb_element") == "cell_code" and plays:
+                cell["classes"].append("wide")
+        for section in self.document.findall(nodes.section):
             if section[0].astext() == "Before you start":
                 section["classes"].append("recalls")
-        self.leave_out()
         if self.env.docname == self.config.root_doc:
-            self.land()
+            self.build_landing_page()
         elif self.env.docname.startswith("chapters/"):
-            self.open()
+            self.build_chapter_header()
 
-    def leave_out(self) -> None:
-        """Leave out a walk's links to its workshop and deeper pages: they are drawn below it."""
-        for element in list(self.document.findall(nodes.paragraph)):
-            if re.fullmatch(r"Open workshop \d+[bc]?", element.astext()):
-                element.parent.remove(element)
-                continue
-            start = next((strong.astext() for strong in element.findall(nodes.strong)), "")
-            if not start.startswith("Go deeper") or not element.astext().startswith(start):
-                continue
-            after = element.next_node(siblings=True, descend=False)
-            if element.astext() == start and isinstance(after, nodes.bullet_list):
-                after.parent.remove(after)
-            element.parent.remove(element)
-
-    def undress(self, drawing: nodes.raw) -> None:
-        """Take a drawing's own style from it: the book's style sheet has it once for all.
-
-        Its width is said in the page's letters, and grows with them.
-        """
+    def strip_drawing_style(self, drawing: nodes.raw) -> None:
+        """Leave a drawing's style to the style sheet; its width grows with the page's letters."""
         text = drawing.astext()
         if text.lstrip().startswith('<svg class="d2l-drawing"'):
             before, _, rest = text.partition("<style>")
             _, _, after = rest.partition("</style>")
-            before = WIDTH.sub(lambda found: f"width: {float(found[1]) / 16:g}rem", before, count=1)
+            before = DRAWING_WIDTH.sub(lambda m: f"width: {float(m[1]) / 16:g}rem", before, count=1)
             drawing[:] = [nodes.Text(before + after)]
 
-    def plays(self, cell: nodes.container) -> bool:
-        """Whether a cell shows an explorable."""
-        return any("data-d2lx=" in raw.astext() for raw in cell.findall(nodes.raw))
-
-    def question(self, element: ask) -> None:
-        """Say what kind of question it is, and take the kind's name from its title."""
-        title = element[0]
-        parts = list(title.children)
-        if isinstance(parts[0], nodes.emphasis) and parts[0].astext().startswith("Chapter "):
-            element["kind"], element["label"] = "recall", parts[0].astext().rstrip(":")
-            parts = parts[1:]
-        elif title.astext().startswith("Predict"):
-            element["kind"] = "predict"
-            first, *more = split(parts, ": ")
-            element["label"] = "".join(part.astext() for part in first)
-            parts = [node for piece in more for node in (*piece, nodes.Text(": "))][:-1]
-        else:
-            # A word that names what is folded is a label; a question is a question
-            element["kind"] = "more" if " " in title.astext() else "more word"
-        title[:] = capital(parts)
-
-    def caption(self, paragraph: nodes.paragraph) -> None:
-        """Join an italic paragraph *Figure 3.2. …* to the cell before it; so with a table."""
-        found = re.match(r"((?:Figure|Table) \d\w*(?:\.\d+)+)\. ?", paragraph.astext())
-        if not found or not isinstance(next(iter(texts(paragraph))), nodes.emphasis):
+    def join_caption(self, element: html_text) -> None:
+        """Join a caption to the cell before it."""
+        siblings = element.parent.children
+        cell = siblings[siblings.index(element) - 1]
+        if not isinstance(cell, nodes.container) or "cell" not in cell["classes"]:
+            logger.warning("put the caption directly below its cell: %s", element.astext())
             return
-        siblings = paragraph.parent.children
-        before = siblings[siblings.index(paragraph) - 1]
-        if not isinstance(before, nodes.container) or "cell" not in before["classes"]:
-            return
-        # Set upright, and what stood upright for emphasis is now set apart by italics
-        words: list[nodes.Node] = []
-        for part in texts(paragraph):
-            if isinstance(part, nodes.emphasis):
-                words += part.children
-            else:
-                words.append(nodes.emphasis("", "", part) if isinstance(part, nodes.Text) else part)
-        words = without(words, start=f"{found[1]}.")
-        paragraph.parent.remove(before)
-        figure = fig("", before)
-        figure += fig_caption("", "", nodes.strong("", found[1]), nodes.Text(" "), *words)
-        paragraph.replace_self(figure)
+        element.parent.remove(cell)
+        figure = html_block("", cell, tag="figure", classes=["fig"])
+        element.replace_self(figure)
+        figure += element
 
-    def effort(self, paragraph: nodes.paragraph) -> None:
-        """Set *Difficulty 2 of 3, about 8 minutes.* as the label that it is."""
-        parts = texts(paragraph)
-        if len(parts) == 1 and isinstance(parts[0], nodes.emphasis):
-            said = parts[0].astext()
-            if re.fullmatch(r"Difficulty \d of 3, about \d+ minutes\.", said):
-                paragraph["classes"].append("effort")
-                paragraph[:] = [nodes.Text(said.removesuffix("."))]
-
-    def land(self) -> None:
-        """Make the landing page's first screen of what stands before its first section."""
+    def build_landing_page(self) -> None:
+        """Put what stands before the first section into the first screen, and draw the table."""
         section = next(self.document.findall(nodes.section))
-        first = next(i for i, part in enumerate(section) if isinstance(part, nodes.section))
-        hero = opener("", *section[:first], classes=["hero"])
+        first = next(i for i, child in enumerate(section) if isinstance(child, nodes.section))
+        hero = html_block("", *section[:first], tag="header", classes=["opener", "hero"])
         section[:] = [hero, *section[first:]]
-        table = next(self.document.findall(nodes.table))
-        table.replace_self(questions())
+        next(self.document.findall(nodes.table)).replace_self(template_part(template="questions"))
 
-    def open(self) -> None:
-        """Set number, title, question, time and needs at the head of a chapter's page."""
+    def build_chapter_header(self) -> None:
+        """Put number, title, question and facts at the head of a chapter's page."""
         section = next(self.document.findall(nodes.section))
         title = section.next_node(nodes.title)
-        head = opener()
-        found = NUMBERED.match(title.astext())
-        if found and isinstance(title[0], nodes.Text):
-            first = title[0].astext()[found.start("name") :].removeprefix("Deeper: ")
-            title[:] = capital([nodes.Text(first), *title[1:]])
-            head += tag(number=found["number"])
-        after = section.index(title) + 1
-        said = section[after] if after < len(section) else None
+        place = section.index(title)
+        header = html_block(tag="header", classes=["opener"])
+        number, name = split_title(title.astext())
+        if number:
+            header += template_part(template="tag", number=number)
+            if isinstance(title[0], nodes.Text):
+                _, title_start = split_title(title[0].astext())
+                title[0] = nodes.Text(title_start)
         section.remove(title)
-        head += title
-        if found and found["number"] in self.env.course_table:
-            asked, _ = self.env.course_table[found["number"]]
-            if asked != title.astext():  # where the title is the question, once is enough
-                head += nodes.paragraph("", asked, classes=["question"])
-        if self.env.docname in PASSED_ON and isinstance(said, nodes.paragraph):
+        header += title
+        name = title.astext()
+        asked, _ = self.env.course_table.get(number, ("", ""))
+        if asked not in {"", name}:  # a title that is the question needs no repetition
+            header += nodes.paragraph("", asked, classes=["question"])
+        after = section[place] if place < len(section) else None
+        if self.env.docname in PASSED_ON and isinstance(after, nodes.paragraph):
             # One screen of a telephone: what it is, and then the figure
-            section.remove(said)
-            head["classes"].append("short")
-            head += said
-        elif isinstance(said, nodes.paragraph) and said.astext().startswith("About "):
-            section.remove(said)
-            head += self.what_it_takes(list(said[0].children))
-        section.insert(after - 1, head)
-
-    def what_it_takes(self, parts: list[nodes.Node]) -> facts:
-        """Read *About 9 minutes. It belongs to …; you need …* into a row each."""
-        time, *rest = split(parts, ". ")
-        rows = facts("", fact("", time[0].astext().removeprefix("About "), label="Time"))
-        for sentence in (piece for part in rest for piece in split(part, "; you need ")):
-            label = "You need"
-            if sentence[0].astext().startswith("It belongs to"):
-                label = "Belongs to"
-            sentence = without(sentence, start="It belongs to ")
-            sentence = without(sentence, start="You need ", end=".")
-            rows += fact("", "", *capital(sentence), label=label)
-        rows += fact("", label="Run it")
-        return rows
+            header["classes"].append("short")
+            section.remove(after)
+            header += after
+        elif isinstance(after, html_block) and "facts" in after["classes"]:
+            section.remove(after)
+            header += after
+        section.insert(place, header)
 
 
-def render(page: HTML5Translator, name: str, **context: Any) -> None:
-    """Write a part of the theme."""
-    page.body.append(page.builder.templates.render(f"parts/{name}.html", context))
+def visit_element(page: HTML5Translator, node: nodes.Element) -> None:
+    """Open an HTML element."""
+    page.body.append(page.starttag(node, node["tag"], ""))
 
 
-def between(before: str, after: str) -> tuple[Callable, Callable]:
-    """Write an element between two tags."""
-    return (
-        lambda page, node: page.body.append(before),
-        lambda page, node: page.body.append(after),
-    )
+def depart_element(page: HTML5Translator, node: nodes.Element) -> None:
+    """Close an HTML element."""
+    page.body.append(f"</{node['tag']}>\n")
 
 
-def visit_ask(page: HTML5Translator, node: ask) -> None:
-    """Open a question; it closes after its answer."""
-    # Where a label stands before it, the question is where its links lead
-    place = page.starttag({"ids": node["ids"]}, "div", "", CLASS="asking")
-    page.body.append(f'{place}<details class="ask {node["kind"]}">\n')
+def visit_part(page: HTML5Translator, node: template_part) -> None:
+    """Render a template."""
+    builder, docname = page.builder, page.builder.current_docname
+    context = {"number": node.get("number")}
+    if node["template"] == "run":
+        context = ways_to_run(builder, docname)
+    elif node["template"] == "questions":
+        context = {
+            "chapters": chapters(builder.env),
+            "uri": partial(builder.get_relative_uri, docname),
+        }
+    page.body.append(builder.templates.render(f"parts/{node['template']}.html", context))
+    raise nodes.SkipNode
 
 
-def visit_ask_title(page: HTML5Translator, node: ask_title) -> None:
-    """Write what is asked, with the name of its kind before it."""
-    label = node.parent.get("label")
-    label = f'<span class="label">{page.encode(label)}</span> ' if label else ""
-    page.body.append(f'<summary>{label}<span class="question">')
+def visit_fold(page: HTML5Translator, node: HideCodeCellNode) -> None:
+    """Fold code, an output or a whole cell, which in this book is a solution."""
+    title = FOLD_TITLES.get(node["prompt_show"], node["prompt_show"])
+    page.body.append(f'<details class="fold"><summary>{page.encode(title)}</summary>\n')
 
 
-def visit_opener(page: HTML5Translator, node: opener) -> None:
-    """Open the head of a page."""
-    page.body.append(page.starttag(node, "header", CLASS="opener"))
-
-
-def visit_fact(page: HTML5Translator, node: fact) -> None:
-    """Write a row; where the page can be run is known only now."""
-    page.body.append(f"<div><dt>{node['label']}</dt><dd>")
-    if node["label"] == "Run it":
-        render(page, "run", **ways_to_run(page.builder, page.builder.current_docname))
-
-
-def visit_tag(page: HTML5Translator, node: tag) -> None:
-    """Write a page's number, with its chapter's drawing."""
-    render(page, "tag", number=node["number"])
-
-
-def visit_questions(page: HTML5Translator, node: questions) -> None:
-    """Write all chapters' questions."""
-    uri = partial(page.builder.get_relative_uri, page.builder.current_docname)
-    render(page, "questions", chapters=chapters(page.builder.env), uri=uri)
-
-
-def visit_folded(page: HTML5Translator, node: HideCodeCellNode) -> None:
-    """Fold code, or a whole cell, which in this book is a solution; a cell may name its own."""
-    said = FOLDS.get(node["prompt_show"], node["prompt_show"])
-    page.body.append(f'<details class="fold"><summary>{page.encode(said)}</summary>\n')
-
-
-def depart(text: str = "") -> Callable:
-    """End an element."""
-    return lambda page, node: page.body.append(text)
-
-
-WRITERS = {
-    ask: (visit_ask, depart("</div></details></div>\n")),
-    ask_title: (visit_ask_title, depart('</span></summary>\n<div class="answer">')),
-    fig: between('<figure class="fig">', "</figure>\n"),
-    fig_caption: between("<figcaption>", "</figcaption>\n"),
-    margin_note: between('<aside class="margin">', "</aside>\n"),
-    opener: (visit_opener, depart("</header>\n")),
-    tag: (visit_tag, depart()),
-    facts: between('<dl class="facts">\n', "</dl>\n"),
-    fact: (visit_fact, depart("</dd></div>\n")),
-    questions: (visit_questions, depart()),
-    HideCodeCellNode: (visit_folded, depart("</details>\n")),
-}
+def depart_fold(page: HTML5Translator, node: HideCodeCellNode) -> None:
+    """Close it."""
+    page.body.append("</details>\n")
 
 
 class BookTranslator(HTML5Translator):
-    """Writes titles in openers, tables that scroll, and pictures that wait to be needed."""
+    """Writes titles in openers, tables that scroll, and images that load when they are needed."""
 
     def visit_title(self, node: nodes.title) -> None:
-        """Write the title in an opener as the page's own, which it is."""
-        if isinstance(node.parent, opener):
+        """Write the title in a page's header as `h1`."""
+        if isinstance(node.parent, html_block):
             self.body.append("<h1>")
             self.context.append("</h1>\n")
         else:
             super().visit_title(node)
 
     def depart_title(self, node: nodes.title) -> None:
-        """End it."""
-        if isinstance(node.parent, opener):
+        """Close it."""
+        if isinstance(node.parent, html_block):
             self.body.append(self.context.pop())
         else:
             super().depart_title(node)
 
     def visit_Text(self, node: nodes.Text) -> None:
-        """Say which words are Chinese: a voice reads them so, and a browser takes their letters."""
+        """Mark Chinese, for voices and fonts, and keep calculations on one line."""
         start = len(self.body)
         super().visit_Text(node)
         if not self.protect_literal_text:
-            text = whole("".join(self.body[start:]))
-            self.body[start:] = [HAN.sub(r'<span lang="zh">\g<0></span>', text)]
+            text = keep_together("".join(self.body[start:]))
+            self.body[start:] = [CHINESE.sub(r'<span lang="zh">\g<0></span>', text)]
 
     def visit_literal(self, node: nodes.literal) -> None:
         """Keep a short piece of code on one line."""
@@ -448,70 +325,68 @@ class BookTranslator(HTML5Translator):
         super().visit_literal(node)
 
     def visit_literal_block(self, node: nodes.literal_block) -> None:
-        """Say how wide printed lines are that phones fit by smaller letters: of tables, all."""
+        """State the width of wide output, so that phones fit it by smaller letters."""
         start = len(self.body)
         try:
             super().visit_literal_block(node)
         finally:
             widest = max(map(len, node.astext().split("\n")))
-            most = 54 if "prose" in node["classes"] else 1000
-            if "output" in node["classes"] and 44 < widest <= most:
+            limit = 54 if "prose" in node["classes"] else 1000
+            if "output" in node["classes"] and 44 < widest <= limit:
                 opening = "".join(self.body[start:])
-                more = f'<div style="--letters: {widest}"'
-                self.body[start:] = [opening.replace("<div", more, 1)]
+                self.body[start:] = [
+                    opening.replace("<div", f'<div style="--letters: {widest}"', 1)
+                ]
 
     def visit_definition_list_item(self, node: nodes.definition_list_item) -> None:
-        """Keep a term of the glossary, its other names and what it means in one element."""
+        """Keep a term of the glossary and its definition in one element."""
         super().visit_definition_list_item(node)
         if "glossary" in node.parent["classes"]:
             self.body.append("<div>")
 
     def depart_definition_list_item(self, node: nodes.definition_list_item) -> None:
-        """End it."""
+        """Close it."""
         super().depart_definition_list_item(node)
         if "glossary" in node.parent["classes"]:
             self.body.append("</div>\n")
 
     def visit_table(self, node: nodes.table) -> None:
-        """Put it in a box that scrolls."""
+        """Put the table into a box that scrolls."""
         self.body.append('<div class="scrolls">')
         super().visit_table(node)
 
     def depart_table(self, node: nodes.table) -> None:
-        """End table and box."""
+        """Close table and box."""
         super().depart_table(node)
         self.body.append("</div>\n")
 
     def visit_citation(self, node: nodes.citation) -> None:
-        """Write a source as an item of its list, which is the role that browsers know."""
+        """Give a source the role of a list item: `doc-biblioentry` is deprecated."""
         start = len(self.body)
         super().visit_citation(node)
         opening = "".join(self.body[start:]).replace('"doc-biblioentry"', '"listitem"')
         self.body[start:] = [opening]
 
     def visit_image(self, node: nodes.image) -> None:
-        """Add the size, so that nothing moves when the picture comes, which is when it is seen."""
+        """Add the size, so that nothing moves when a lazy image arrives."""
         start = len(self.body)
         super().visit_image(node)
         file = Path(self.builder.srcdir, node["uri"])
         if file.suffix == ".png" and file.exists():
             with Image.open(file) as picture:
                 width, height = picture.size
-            more = f'<img loading="lazy" decoding="async" width="{width}" height="{height}"'
-            self.body[start:] = ["".join(self.body[start:]).replace("<img", more, 1)]
+            size = f'<img loading="lazy" decoding="async" width="{width}" height="{height}"'
+            self.body[start:] = ["".join(self.body[start:]).replace("<img", size, 1)]
 
 
 class InkFormatter(HtmlFormatter):
-    """Marks only what the book sets apart in code: half the size, and four inks are enough."""
+    """Marks only the tokens that the style sheet colours, which halves the code's HTML."""
+
+    KEPT = frozenset({"k", "kn", "ow", "kc", "nf", "nc", "s", "c", "c1", "cm"})
 
     def _get_css_class(self, ttype: Any) -> str:
         name = super()._get_css_class(ttype)
-        return name if name in {"k", "kn", "ow", "kc", "nf", "nc", *"sc"} or self.warm(name) else ""
-
-    @staticmethod
-    def warm(name: str) -> bool:
-        """Whether it is a string, a number or a comment."""
-        return name[:1] in {"s", "m"} or name in {"c", "c1", "cm"}
+        return name if name in self.KEPT or name.startswith(("s", "m")) else ""
 
 
 def ways_to_run(builder: Any, page: str) -> dict[str, str]:
@@ -521,7 +396,7 @@ def ways_to_run(builder: Any, page: str) -> dict[str, str]:
     binder = options["launch_buttons"]["binderhub_url"]
     source = f"{page}.ipynb"
     return {
-        # The branch that CI writes, whose notebooks fetch the book (tools/colab.py)
+        # CI writes the branch `colab`, whose notebooks fetch the book (tools/colab.py)
         "colab": f"https://colab.research.google.com/github/{owner}/{name}/blob/colab/{source}",
         "binder": f"{binder}/v2/gh/{owner}/{name}/{options['repository_branch']}"
         f"?urlpath=lab/tree/{source}",
@@ -532,11 +407,13 @@ def ways_to_run(builder: Any, page: str) -> dict[str, str]:
 
 def setup(app: Any) -> dict[str, bool]:
     """Register all of it."""
-    for element, writers in WRITERS.items():
-        app.add_node(element, override=True, html=writers)
+    for element in (html_block, html_text):
+        app.add_node(element, html=(visit_element, depart_element))
+    app.add_node(template_part, html=(visit_part, None))
+    app.add_node(HideCodeCellNode, override=True, html=(visit_fold, depart_fold))
     app.add_directive("dropdown", Dropdown)
     app.add_directive("div", Div)
-    app.add_post_transform(Dress)
+    app.add_post_transform(RestyleDocument)
     app.set_translator("html", BookTranslator)
     # Jupyter Book sets it for an extension that the book does not load
     app.add_config_value("comments_config", None, "")

@@ -46,35 +46,35 @@ class Quiz:
     questions: tuple[Question, ...]
 
 
-def read(path: Path) -> Quiz:
+def load_quiz(path: Path) -> Quiz:
     """Read one file."""
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
     questions = tuple(
         Question(
             f"{path.stem}-{number}",
-            one["asks"],
-            Answer(one["right"], one["because"]),
-            tuple(Answer(other["says"], other["means"]) for other in one["wrong"]),
-            one.get("holds", ""),
+            item["asks"],
+            Answer(item["right"], item["because"]),
+            tuple(Answer(wrong["says"], wrong["means"]) for wrong in item["wrong"]),
+            item.get("holds", ""),
         )
-        for number, one in enumerate(found["questions"], 1)
+        for number, item in enumerate(data["questions"], 1)
     )
-    return Quiz(path.stem, found["walk"], questions)
+    return Quiz(path.stem, data["walk"], questions)
 
 
-def place(chapter: str) -> tuple[int, str]:
-    """Where a chapter stands among the others: 3, 3b, 4, …, 10."""
+def sort_key(chapter: str) -> tuple[int, str]:
+    """Sort chapters as 3, 3b, 4, …, 10."""
     number, letter = re.fullmatch(r"(\d+)(\w?)", chapter).groups()
     return int(number), letter
 
 
-def read_all(folder: Path = FOLDER) -> list[Quiz]:
+def load_quizzes(folder: Path = FOLDER) -> list[Quiz]:
     """Read all quizzes, in the order of the book."""
-    return sorted(map(read, folder.glob("*.yaml")), key=lambda quiz: place(quiz.chapter))
+    return sorted(map(load_quiz, folder.glob("*.yaml")), key=lambda quiz: sort_key(quiz.chapter))
 
 
 def escaped(text: str) -> str:
-    r"""Take from a text what GIFT would read as a sign of its own.
+    r"""Escape what GIFT would read as markup.
 
     >>> escaped("q = {1}: 50 %")
     'q \\= \\{1\\}\\: 50 %'
@@ -89,12 +89,12 @@ def gift(quizzes: list[Quiz]) -> str:
     ]
     for quiz in quizzes:
         parts.append(f"$CATEGORY: Attention You Can Run/Chapter {quiz.chapter}")
-        for one in quiz.questions:
-            marked = [("=", one.right), *(("~", answer) for answer in one.wrong)]
+        for item in quiz.questions:
+            marked = [("=", item.right), *(("~", answer) for answer in item.wrong)]
             answers = "\n".join(
                 f"\t{mark}{escaped(answer.says)}#{escaped(answer.means)}" for mark, answer in marked
             )
-            parts.append(f"::{one.name}::[markdown]{escaped(one.asks)}{{\n{answers}\n}}")
+            parts.append(f"::{item.name}::[markdown]{escaped(item.asks)}{{\n{answers}\n}}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -104,15 +104,15 @@ def table(quizzes: list[Quiz]) -> str:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["chapter", "question", "asks", "right", "answer", "what it means"])
     for quiz in quizzes:
-        for one in quiz.questions:
-            for kind, answer in [("yes", one.right), *(("no", other) for other in one.wrong)]:
-                rows.writerow([quiz.chapter, one.name, one.asks, kind, answer.says, answer.means])
+        for item in quiz.questions:
+            for kind, answer in [("yes", item.right), *(("no", other) for other in item.wrong)]:
+                rows.writerow([quiz.chapter, item.name, item.asks, kind, answer.says, answer.means])
     return text.getvalue()
 
 
-def write(folder: Path, quizzes: list[Quiz] | None = None) -> list[Path]:
+def write_files(folder: Path, quizzes: list[Quiz] | None = None) -> list[Path]:
     """Write all files into a folder."""
-    quizzes = read_all() if quizzes is None else quizzes
+    quizzes = load_quizzes() if quizzes is None else quizzes
     folder.mkdir(parents=True, exist_ok=True)
     # A spreadsheet takes a file for UTF-8 if it begins so
     files = {"quizzes.csv": "\ufeff" + table(quizzes), "quizzes.gift": gift(quizzes)}
@@ -125,5 +125,5 @@ def write(folder: Path, quizzes: list[Quiz] | None = None) -> list[Path]:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         raise SystemExit(__doc__)
-    for path in write(Path(sys.argv[1])):
+    for path in write_files(Path(sys.argv[1])):
         print(path)

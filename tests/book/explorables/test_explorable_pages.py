@@ -75,17 +75,6 @@ def test_axe_finds_nothing_in_any_view(visit, accessible, theme, width):
     clean("in the second view", **shapes)
 
 
-def test_no_label_spills_over_its_button(visit):
-    page = visit(*(example().to_html() for example in EXAMPLES.values()))
-    for width in (320, 560, 620, 680, 900, 1280):
-        page.set_viewport_size({"width": width, "height": 900})
-        frame(page)
-        spilt = page.locator(".d2lx button:visible").evaluate_all(
-            "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
-        )
-        assert spilt == [], width
-
-
 def test_says_something_without_scripts(visit, example):
     page = visit(example().to_html(), scripts=False)
     assert "Interactive figure" in page.inner_text("main")
@@ -140,13 +129,6 @@ def _state(page) -> str:
     )
 
 
-def test_sliders_say_what_they_are_and_where(visit, example):
-    page = visit(example().to_html())
-    for control in page.locator("input[type=range]").all():
-        assert control.get_attribute("aria-valuetext")
-        assert control.evaluate("e => e.labels[0].innerText || e.labels[0].textContent")
-
-
 def test_heatmap_speaks_its_cell(visit):
     page = visit(CueMixer(strength=2).to_html())
     stage = page.get_by_role("application")
@@ -181,20 +163,6 @@ def test_predict_hides_then_judges_and_reset_restores(visit):
     frame(page)
     assert page.locator(".d2lx-verdict").inner_text() == ""
     assert shown(page, "pooled") == before
-
-
-def test_mixer_shows_matches_and_splits_scores(visit):
-    mixer = CueMixer(strength=2, ask=2, salience=[1, 0, 2, 0, 0])
-    page = visit(mixer.to_html())
-    matches = [row[2] for row in mixer.matches]
-    said = page.locator(".d2lx-thing > span").all_inner_texts()
-    assert said == [f"q·k = {match:.2f}" for match in matches]
-    widths = "es => es.map((e) => parseFloat(e.style.width))"
-    by_query = page.locator(".d2lx-mix .d2lx-by-query").evaluate_all(widths)
-    by_salience = page.locator(".d2lx-mix .d2lx-by-salience").evaluate_all(widths)
-    # The longest score that can be: strength 8, match 1, salience 4.
-    assert by_query == pytest.approx([100 * 2 * match / 12 for match in matches], abs=1e-3)
-    assert by_salience == pytest.approx([100 * s / 12 for s in mixer.salience], abs=1e-3)
 
 
 def test_a_value_is_dragged_and_weighs_as_much_as_before(visit):
@@ -234,17 +202,6 @@ def test_a_value_is_dragged_and_weighs_as_much_as_before(visit):
     page.get_by_role("button", name="Reset").click()
     frame(page)
     assert oslo.get_attribute("aria-valuetext") == "3.00"
-
-
-def test_presets_go_from_uniform_to_selective(visit):
-    page = visit(CueMixer().to_html())
-    entropies = []
-    for name in ["No cues", "Salience only", "Query speaks"]:
-        page.get_by_role("button", name=name).click()
-        frame(page)
-        entropies.append(shown(page, "entropy"))
-    assert entropies[0] == pytest.approx(torch.log(torch.tensor(5.0)).item())
-    assert entropies[0] > entropies[1] > entropies[2]
 
 
 def test_two_on_a_page_do_not_disturb_each_other(visit, example):
@@ -320,65 +277,6 @@ def test_bench_shows_pytorchs_numbers(visit, points, query, bandwidth, kernel):
         assert printed == "none"
 
 
-@pytest.mark.parametrize("kernel", sorted(KERNELS))
-def test_the_bell_is_the_kernel_as_wide_as_the_bandwidth(visit, kernel):
-    xs, query, bandwidth = [0, 0.5, 1.2, 2, 3, 5], 1.4, 0.8
-    figure = NadarayaWatsonBench(xs, range(6), query=query, bandwidth=bandwidth, kernel=kernel)
-    page = visit(figure.to_html())
-    chart = page.locator(".d2lx-plot").first
-    function = KERNELS[kernel]
-    wanted = function((query - torch.tensor(xs, dtype=torch.float64)) / bandwidth)
-    # A stroke at each point, from the axis up to the bell: the numerators of the weights.
-    paths = chart.locator("path[stroke-width='3'][stroke*=ink]")
-    lines = [
-        [float(x) for x in re.findall(r"[\d.]+", one.get_attribute("d"))] for one in paths.all()
-    ]
-    heights = torch.tensor([foot - head for _, foot, head in lines], dtype=torch.float64)
-    torch.testing.assert_close(heights / heights.max(), wanted / wanted.max(), rtol=0, atol=1e-6)
-    # What is called h on the drawing is as long as the bandwidth on the axis.
-    h = chart.get_by_text("bandwidth", exact=True)
-    ends = h.evaluate(
-        "e => [...e.previousElementSibling.getAttribute('d').matchAll(/[MH]([\\d.]+)/g)].map("
-        "(m) => Number(m[1]))"
-    )
-    per_unit = (lines[-1][0] - lines[0][0]) / 5
-    assert (ends[1] - ends[0]) / per_unit == pytest.approx(bandwidth, abs=1e-6)
-
-
-@few
-@given(st.floats(0, 8), st.lists(st.floats(0, 4), min_size=5, max_size=5))
-def test_the_strip_is_cut_into_the_weights(visit, strength, salience):
-    mixer = CueMixer(strength=strength, salience=salience, ask=1)
-    page = visit(mixer.to_html(), again=True)
-    matches = torch.tensor(mixer.matches, dtype=torch.float64)[:, 1]
-    wanted = torch.softmax(strength * matches + torch.tensor(salience).double(), 0)
-    shares = page.locator(".d2lx-shares > div")
-    widths = shares.evaluate_all("es => es.map((e) => parseFloat(e.style.width))")
-    assert widths == pytest.approx([100 * weight for weight in wanted.tolist()], abs=1e-3)
-    # It stands right over the slider, and is always as long.
-    strip = page.locator(".d2lx-shares").bounding_box()
-    slider = page.get_by_role("slider", name="How strongly").bounding_box()
-    assert 0 <= slider["y"] - strip["y"] - strip["height"] < 40
-    assert strip["width"] == pytest.approx(slider["width"], abs=2)
-
-
-def test_bench_says_what_is_drawn_and_under_more_what_can_be_dragged(visit):
-    page = visit(NadarayaWatsonBench().to_html(), folded=True)
-    legend = page.get_by_text("Curve: the answer")
-    assert legend.is_visible()
-    for drawn in ("Curve", "Hump", "Bars"):
-        assert drawn in legend.inner_text()
-    hint = page.get_by_text("can be dragged")
-    assert not hint.is_visible()
-    page.get_by_text("More", exact=True).click()
-    assert hint.is_visible()
-
-
-def test_bench_of_points_in_one_place(visit):
-    page = visit(NadarayaWatsonBench([0, 0], [0, 0], query=0).to_html())
-    assert shown(page, "prediction") == 0
-
-
 @given(st.floats(0, 8), st.lists(st.floats(0, 4), min_size=5, max_size=5), st.integers(0, 2))
 @few
 def test_mixer_shows_pytorchs_numbers(visit, strength, salience, ask):
@@ -415,37 +313,6 @@ def test_norms_agree_until_they_are_broken(visit):
     by_product = torch.softmax(keys @ q / bench.bandwidth**2, 0)
     assert gap == pytest.approx((by_distance - by_product).abs().max().item(), rel=1e-6)
     assert gap > 0.1
-
-
-def test_a_point_comes_back_from_the_end_of_its_range_at_once(visit):
-    page = visit(NadarayaWatsonBench([0, 1, 2], [0, 1, 0], query=1, bandwidth=0.5).to_html())
-    query = page.locator("g").and_(page.get_by_role("slider", name="Query"))
-    for _ in range(40):
-        query.press("Shift+ArrowRight")
-        frame(page)
-    end = query.get_attribute("aria-valuenow")
-    query.press("ArrowLeft")
-    frame(page)
-    assert float(query.get_attribute("aria-valuenow")) < float(end)
-
-
-def test_the_browsers_own_keys_are_left_to_it(visit):
-    for figure, place in (
-        (NadarayaWatsonBench([0, 1], [0, 2], query=1), ".d2lx-handle"),
-        (CueMixer(), ".d2lx-stage"),
-    ):
-        page = visit(figure.to_html())
-        stop = page.locator(place).first
-        stop.focus()
-        before = _state(page)
-        page.evaluate("void (onkeydown = (event) => (document.title = event.defaultPrevented))")
-        for held in ("altKey", "ctrlKey", "metaKey"):  # pressed in earnest, they would leave
-            press = {"key": "ArrowLeft", "bubbles": True, "cancelable": True, held: True}
-            page.evaluate("document.title = 'nothing came'")
-            stop.dispatch_event("keydown", press)
-            frame(page)
-            assert page.title() == "false", held
-            assert _state(page) == before, held
 
 
 def test_points_move_by_mouse_and_by_keys(visit):

@@ -3,8 +3,6 @@
 import pytest
 from explorable_pages import first_place, frame
 
-from d2lattn.book.explorables import FirstPlace
-
 
 @pytest.mark.browser
 def test_the_slider_counts_the_words_and_strikes_out_what_is_wrong(visit):
@@ -19,13 +17,3 @@ def test_the_slider_counts_the_words_and_strikes_out_what_is_wrong(visit):
     page.get_by_role("button", name="From 2").click()
     frame(page)
     assert page.locator("[data-name=bleu-0]").inner_text() == "30.2"
-
-
-def test_what_does_not_fit_together_is_refused():
-    good = {"ours": ["la", "le"]}
-    with pytest.raises(ValueError, match="written has rows"):
-        FirstPlace(["the"], ["la"], good, {"ours": [1.0]})
-    with pytest.raises(ValueError, match="bleu is of"):
-        FirstPlace(["the"], ["la"], good, {"theirs": [1.0, 2.0]})
-    with pytest.raises(ValueError, match="place"):
-        FirstPlace(["the"], ["la"], good, {"ours": [1.0, 2.0]}, place=2)

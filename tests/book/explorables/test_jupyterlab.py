@@ -70,15 +70,6 @@ def without_anywidget(lab):
     shutil.rmtree(page.parent)
 
 
-def test_the_questions_come_first_and_lead_to_their_walks(profile, lab):
-    page = profile.new_page()
-    page.goto(lab.address.removesuffix("lab"))
-    question = page.get_by_role("link", name="What does a query add")
-    question.click(timeout=90_000)
-    page.get_by_role("heading", name="1. Attention cues").wait_for(timeout=90_000)
-    page.close()
-
-
 def test_a_link_of_a_page_opens_the_other_notebook(open_notebook):
     page = open_notebook(LINKED[0])
     page.get_by_role("link", name="one division").click(timeout=90_000)

@@ -3,7 +3,8 @@
 import pytest
 import torch
 from explorable_pages import frame, shown
-from hypothesis import HealthCheck, given, settings
+from few_examples import few
+from hypothesis import given
 from hypothesis import strategies as st
 
 from d2lattn.book.experiments.recall import memory
@@ -30,33 +31,9 @@ def close(x):
     return pytest.approx(float(x), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
-        ({"told": 9}, "from 0 to 8"),
-        ({"asked": -1}, "from 0 to 7"),
-        ({"keep": 0.4}, "from 0.5 to 1"),
-        ({"keep": "all"}, "keep is 'all'"),
-    ],
-)
-def test_unusable_state_is_told(state, words):
-    with pytest.raises(ValueError, match=words):
-        MatrixMemory(**state)
-
-
-def test_without_scripts_the_state_is_told():
-    words = MatrixMemory(told=3, asked=1, keep=0.9).words()
-    assert "<td>3</td><td>Ben</td><td>0.9</td>" in words
-
-
 @pytest.mark.browser
 @given(st.integers(0, 8), st.integers(0, 7), st.sampled_from([1.0, 0.95, 0.8, 0.5]))
-@settings(
-    deadline=None,
-    max_examples=12,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@few
 def test_shows_pytorchs_numbers(visit, told, asked, keep):
     page = visit(MatrixMemory(told=told, asked=asked, keep=keep).to_html(), again=True)
     found = matrix(told, keep)
@@ -71,39 +48,12 @@ def test_shows_pytorchs_numbers(visit, told, asked, keep):
 
 
 @pytest.mark.browser
-def test_from_the_walks_start_the_first_move_shows_cross_talk(visit):
+def test_fifth_guest_brings_cross_talk_and_the_seventh_the_first_errors(visit):
     page = visit(MatrixMemory(told=4).to_html())
     assert [shown(page, f"read-{j}") for j in range(4)] == [1, 0, 0, 0]
-    page.get_by_role("slider", name="Guests told").press("ArrowRight")
-    frame(page)
-    assert [shown(page, f"read-{j}") for j in range(4)] == [1, 0, 0.5, 0]
-    assert page.locator(".d2lx-wrong").count() == 0
-
-
-@pytest.mark.browser
-def test_the_seventh_guest_costs_the_first_error(visit):
-    page = visit(MatrixMemory(told=6).to_html())
-    assert page.locator(".d2lx-wrong").count() == 0
-    page.get_by_role("slider", name="Guests told").press("ArrowRight")
-    frame(page)
-    assert page.locator(".d2lx-wrong").all_inner_texts() == [
-        "Ann, tea: undecided, tea or water",
-        "Gus, water: undecided, tea or water",
-    ]
-
-
-@pytest.mark.browser
-def test_who_is_asked_for_chooses_the_rows(visit):
-    page = visit(MatrixMemory(told=5).to_html())
-    page.get_by_label("Who asks").select_option(index=4)
-    frame(page)
-    assert "key of Eva" in page.locator(".d2lx-memory").inner_text()
-    assert page.locator(".d2lx-most").inner_text() == "1.50"
-
-
-@pytest.mark.browser
-def test_it_begins_with_one_guest_and_has_one_control(visit):
-    page = visit(MatrixMemory().to_html(), folded=True)
-    assert page.locator(".d2lx-guests li").all_inner_texts() == ["Ann, tea: right"]
-    controls = page.locator(".d2lx > .d2lx").locator("input, select, button")
-    assert controls.locator("visible=true").count() == 2  # with Reset
+    for reads in ([1, 0, 0.5, 0], [1, 0, 0.5, 0.5], [1, 0, 0.5, 1]):
+        assert page.locator(".d2lx-wrong").count() == 0
+        page.get_by_role("slider", name="Guests told").press("ArrowRight")
+        frame(page)
+        assert [shown(page, f"read-{j}") for j in range(4)] == reads
+    assert page.locator(".d2lx-wrong").count() == 2  # Ann and Gus

@@ -4,14 +4,12 @@ import re
 from urllib.parse import unquote
 
 import pytest
-from explorable_pages import EXAMPLES, NO_GUESS, SENTENCES, forge, frame, sign, xray
+from explorable_pages import EXAMPLES, NO_GUESS, frame, xray
 
 from d2lattn.book.explorables import (
-    AlignmentJudge,
     CueMixer,
     NadarayaWatsonBench,
     PermuteAndEncode,
-    SaturationLab,
 )
 
 pytestmark = pytest.mark.browser
@@ -69,40 +67,6 @@ def test_a_swipe_that_scrolls_moves_no_slider(visit, name):
         assert values(page) == before
 
 
-def test_a_finger_still_taps_and_drags_a_slider(visit):
-    page = visit(CueMixer().to_html(), FAR, **PHONE)
-    slider = page.get_by_role("slider", name="How strongly")
-    box = slider.bounding_box()
-    middle = (box["x"] + box["width"] / 2, box["y"] + 10)
-    page.touchscreen.tap(*middle)
-    frame(page)
-    assert float(slider.input_value()) == pytest.approx(4, abs=0.2)
-    finger(page, middle, (middle[0] + 0.4 * box["width"], middle[1] + 5))
-    assert float(slider.input_value()) > 6
-    assert slider.get_attribute("aria-valuetext") == f"{float(slider.input_value()):.2f}"
-
-
-def test_clear_takes_the_marks_of_the_sentence_shown(visit):
-    page = visit(AlignmentJudge(SENTENCES).to_html())
-    sentence = page.get_by_label("Sentence")
-    marks = page.locator(".d2lx-stage path[fill='var(--d2lx-orange)']")
-    for place in (0, 1):
-        sentence.select_option(index=place)
-        page.get_by_role("application").press("Enter")
-        frame(page)
-        assert marks.count() == 1
-    page.get_by_role("button", name="Clear marks").click()
-    frame(page)
-    assert marks.count() == 0
-    sentence.select_option(index=0)
-    frame(page)
-    assert marks.count() == 1
-    # Reset puts controls back, and is no eraser.
-    page.get_by_role("button", name="Reset").click()
-    frame(page)
-    assert marks.count() == 1
-
-
 def test_letters_that_come_back_are_those_that_were_there(visit):
     page = visit(xray().to_html())
     letter = lambda k: page.get_by_label(f"Letter {k}", exact=True)  # noqa: E731
@@ -155,18 +119,6 @@ def test_back_keeps_what_was_done_since(visit):
     assert strength.input_value() == "3"
 
 
-def test_back_to_a_link_keeps_what_was_done_since(visit):
-    words = "<a href='#far'>Contents</a><h2 id=far>Far</h2>"
-    page = visit(CueMixer().to_html(), words, hash="#d2lx.cue_mixer.strength=8")
-    strength = page.get_by_role("slider", name="How strongly")
-    page.get_by_role("link", name="Contents").click()
-    strength.fill("3")
-    page.wait_for_timeout(400)
-    page.go_back()
-    page.wait_for_timeout(400)
-    assert strength.input_value() == "3"
-
-
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in NO_GUESS])
 def test_a_prediction_can_be_left(visit, name):
     page = visit(EXAMPLES[name]().to_html(), folded=True)
@@ -193,44 +145,6 @@ def test_a_prediction_can_be_left(visit, name):
         assert "You said" not in figure.inner_text()
 
 
-def test_the_axis_comes_back_with_reset(visit):
-    page = visit(NadarayaWatsonBench().to_html(), hash="#d2lx.nadaraya_watson_bench.query=100000")
-    ticks = page.locator(".d2lx-plot").first.locator(".d2lx-tick")
-    assert "100000" in "".join(ticks.all_text_contents())
-    page.get_by_role("button", name="Reset").click()
-    frame(page)
-    after = ticks.all_text_contents()
-    plain = visit(NadarayaWatsonBench().to_html())
-    assert after == plain.locator(".d2lx-plot").first.locator(".d2lx-tick").all_text_contents()
-
-
-def test_a_forgers_link_holds_the_outlines(visit):
-    page = visit(forge().to_html())
-    page.get_by_label("Outline gold links").check()
-    page.wait_for_timeout(400)
-    sent = visit(forge().to_html(), hash=page.evaluate("location.hash"))
-    assert sent.get_by_label("Outline gold links").is_checked()
-
-
-@pytest.mark.parametrize(
-    "figure",
-    [
-        lambda: NadarayaWatsonBench(),
-        lambda: SaturationLab(),
-        lambda: PermuteAndEncode(),
-    ],
-    ids=["bench", "saturation", "permute"],
-)
-def test_reset_stays_in_the_view(visit, figure):
-    page = visit(figure().to_html())
-    view = page.get_by_label("View")
-    view.select_option(index=1)
-    frame(page)
-    page.get_by_role("button", name="Reset").locator("visible=true").click()
-    frame(page)
-    assert view.evaluate("e => e.selectedIndex") == 1
-
-
 def test_keys_of_the_browser_move_no_word_and_no_point(visit):
     page = visit(PermuteAndEncode().to_html(), NadarayaWatsonBench().to_html())
     token = page.locator(".d2lx-token[tabindex='0']")
@@ -252,37 +166,3 @@ def test_keys_of_the_browser_move_no_word_and_no_point(visit):
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Point 1"
     point.press("PageDown")
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Point 2"
-
-
-def test_the_right_button_drags_nothing(visit):
-    page = visit(NadarayaWatsonBench().to_html(), PermuteAndEncode().to_html())
-    query = page.get_by_role("slider", name="Query", exact=True)
-    tokens = page.locator(".d2lx-token")
-
-    def drag(thing, to, button):
-        box = thing.bounding_box()
-        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.mouse.down(button=button)
-        page.mouse.move(*to, steps=4)
-        page.mouse.up(button=button)
-        frame(page)
-
-    before = query.get_attribute("aria-valuetext"), tokens.all_inner_texts()
-    box = query.bounding_box()
-    last = tokens.last.bounding_box()
-    for button, same in (("right", True), ("left", False)):
-        drag(query, (box["x"] + 120, box["y"]), button)
-        drag(tokens.first, (last["x"] + last["width"] - 2, last["y"] + 8), button)
-        after = query.get_attribute("aria-valuetext"), tokens.all_inner_texts()
-        assert [a == b for a, b in zip(before, after, strict=True)] == [same, same]
-
-
-def test_kept_places_are_told_apart(visit):
-    """Two figures to sign on a page keep their own answers."""
-    page = visit(*[sign().to_html()] * 2, scheme="http")
-    page.get_by_role("button", name="I sign").nth(1).click()
-    page.reload()
-    page.wait_for_function("document.querySelectorAll('.d2lx-sign').length === 2")
-    frame(page)
-    figures = page.locator(".d2lx-sign").all()
-    assert [one.locator("[data-done]").count() for one in figures] == [0, 1]
