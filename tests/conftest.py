@@ -3,7 +3,11 @@
 import locale
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +46,41 @@ def chromium() -> Iterator:
         browser = playwright.chromium.launch(executable_path=executable, args=SWITCHES)
         yield browser
         browser.close()
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves a folder as GitHub Pages does: with its 404.html for every unknown address."""
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        page = Path(self.directory) / "404.html"
+        if not page.exists():
+            super().send_error(code, message, explain)
+            return
+        body = page.read_bytes()
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture(scope="session")
+def serve() -> Iterator[Callable[[Path], str]]:
+    """Serve a folder on a free port until the tests end; give its address."""
+    servers = []
+
+    def start(folder: Path) -> str:
+        server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}/"
+
+    yield start
+    for server in servers:
+        server.shutdown()
 
 
 @pytest.fixture(scope="session")

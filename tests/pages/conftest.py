@@ -1,10 +1,7 @@
 """The built book in a browser: from a folder and from a server, with no network."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -37,28 +34,10 @@ def pages(book) -> list[str]:
     return page_names()
 
 
-class Handler(SimpleHTTPRequestHandler):
-    """Serves the book as GitHub Pages does: with 404.html for every unknown address."""
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        body = (BOOK / "404.html").read_bytes()
-        self.send_response(code)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
 @pytest.fixture(scope="session")
-def addresses(book) -> Iterator[dict[str, str]]:
+def addresses(book, serve) -> dict[str, str]:
     """The book's address by scheme."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(book)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield {"file": f"{book.as_uri()}/", "http": f"http://127.0.0.1:{server.server_port}/"}
-    server.shutdown()
+    return {"file": f"{book.as_uri()}/", "http": serve(book)}
 
 
 class Visit:

@@ -1,11 +1,8 @@
 """Explorables on pages of their own, opened with every request to elsewhere refused."""
 
-import functools
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -21,23 +18,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
 
 
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("pages")
 
 
 @pytest.fixture(scope="session")
-def server(folder) -> Iterator[str]:
-    handler = functools.partial(QuietHandler, directory=str(folder))
-    http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{http.server_port}/"
-    http.shutdown()
+def server(folder, serve) -> str:
+    return serve(folder)
 
 
 class Windows:

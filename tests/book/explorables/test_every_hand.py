@@ -7,6 +7,7 @@ import pytest
 from explorable_pages import EXAMPLES, frame, live, shown
 
 from d2lattn.book.explorables import CueMixer, NadarayaWatsonBench, SaturationLab
+from d2lattn.book.explorables.base import inline_scripts
 
 pytestmark = pytest.mark.browser
 
@@ -112,7 +113,8 @@ def test_a_figure_that_cannot_be_drawn_leaves_the_words(chromium):
     page = chromium.new_page()
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_content(f"<main>{broken}{CueMixer().to_html()}</main>")
+    html = broken + CueMixer().to_html()
+    page.set_content(f"<main>{html}</main>{inline_scripts(html)}")
     page.wait_for_selector(".d2lx .d2lx")
     assert errors
     first = page.locator("[data-d2lx]").first

@@ -128,6 +128,6 @@ function start(explorable, place) {
       if (link) el.append(link);
     });
   } catch (error) {
-    console.error(error); // the words stay, and the page's other figures start
+    reportError(error); // the words stay, and the page's other figures start
   }
 }
