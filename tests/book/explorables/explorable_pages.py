@@ -283,11 +283,8 @@ NO_GUESS = {
     "TransformerTour",
 }
 
-# What the book's theme gives to a page, light and dark.
-THEMES = {
-    "light": ("#ffffff", "#222832", "#48566b"),
-    "dark": ("#14181e", "#ced6dd", "#9ca4af"),
-}
+# Paper and ink of a page, light and dark.
+THEMES = {"light": ("#ffffff", "#222832"), "dark": ("#14181e", "#ced6dd")}
 
 # Words that run, that turn the line round, that are cut in pieces, or that are too long.
 HOSTILE = [
@@ -311,15 +308,13 @@ def assert_words_are_text(page) -> None:
 
 def document(*bodies: str, theme: str = "light") -> str:
     """A page in the book's colours around the given outputs."""
-    paper, ink, muted = THEMES[theme]
+    paper, ink = THEMES[theme]
     scripts = inline_scripts("".join(bodies))
     outputs = "".join(f'<div class="output text_html">{body}</div>' for body in bodies)
     return (
         f'<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><title>Page</title>'
-        f"<style>:root {{ --pst-color-background: {paper}; --pst-color-text-base: {ink};"
-        f" --pst-color-text-muted: {muted}; }}"
-        f" body {{ background: {paper}; color: {ink}; margin: 8px; }}"
+        f"<style>body {{ background: {paper}; color: {ink}; margin: 8px; }}"
         "</style></head><body><main><h1>Page</h1>"
         f"<h2>Part</h2>{outputs}</main>{scripts}</body></html>"
     )
@@ -334,26 +329,6 @@ def shown(page, name: str, nth: int = 0) -> float:
     """The number on the page under this name, with all its digits."""
     text = page.locator(f"[data-name='{name}']").nth(nth).get_attribute("value")
     return float(text.replace("Infinity", "inf").replace("NaN", "nan"))
-
-
-# Looks through colours with alpha down to what is painted, and gives their contrast.
-CONTRAST = """(pair) => {
-  const light = (colour) => {
-    const context = document.createElement('canvas').getContext('2d');
-    context.fillStyle = colour;
-    context.fillRect(0, 0, 1, 1);
-    const part = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-    const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map(part);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const [low, high] = pair.map(light).sort((a, b) => a - b);
-  return (high + 0.05) / (low + 0.05);
-}"""
-
-
-def contrast(page, one: str, other: str) -> float:
-    """The contrast of two CSS colours."""
-    return page.evaluate(CONTRAST, [one, other])
 
 
 def live(page, explorable: Explorable) -> None:

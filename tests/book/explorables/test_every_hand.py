@@ -97,7 +97,7 @@ def test_a_saved_page_plays(visit, folder):
     troubles = []
     again.on("pageerror", lambda error: troubles.append(str(error)))
     again.goto(saved.as_uri())
-    again.wait_for_timeout(300)
+    again.wait_for_selector(".d2lx > .d2lx")
     assert again.locator(".d2lx > .d2lx").count() == 2
     for nth in (0, 1):
         before = shown(again, "pooled", nth)
@@ -151,14 +151,18 @@ def address(page) -> str:
     return unquote(page.evaluate("location.hash"))
 
 
+def wait_for_address(page, expected: str) -> None:
+    """Wait until the figures have written this into the page's address."""
+    page.wait_for_function("(hash) => decodeURIComponent(location.hash) === hash", arg=expected)
+
+
 def test_what_the_reader_moves_is_in_the_address_and_comes_back(visit):
     html = [CueMixer().to_html(), CueMixer().to_html(), SaturationLab().to_html()]
     page = visit(*html)
     assert address(page) == ""
     page.get_by_role("slider", name="How strongly").nth(1).press("End")
     page.get_by_role("slider", name="Width d").press("Home")
-    page.wait_for_timeout(400)
-    assert address(page) == "#d2lx.cue_mixer.2.strength=8&d2lx.saturation_lab.width=2"
+    wait_for_address(page, "#d2lx.cue_mixer.2.strength=8&d2lx.saturation_lab.width=2")
     entropy = shown(page, "entropy", 1)
 
     sent = visit(*html, hash=page.evaluate("location.hash"))
@@ -175,8 +179,7 @@ def test_what_the_reader_moves_is_in_the_address_and_comes_back(visit):
     # Reset goes back to the page's state, not to the link's.
     for reset in sent.get_by_role("button", name="Reset").all():
         reset.click()
-    sent.wait_for_timeout(400)
-    assert address(sent) == ""
+    wait_for_address(sent, "")
     assert [strength.input_value() for strength in sent.get_by_label("How strongly").all()] == [
         "0",
         "0",
@@ -207,6 +210,3 @@ def test_an_address_that_does_not_fit_changes_nothing(visit):
     page.wait_for_timeout(50)
     frame(page)
     assert page.locator(".d2lx > .d2lx").inner_text() != before
-
-
-# --- text as readers have set it -----------------------------------------------------------------

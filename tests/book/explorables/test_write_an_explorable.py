@@ -77,11 +77,3 @@ def test_example_has_nothing_that_make_check_would_mind():
             cwd=ROOT,
             check=True,
         )
-
-
-def test_page_is_short():
-    """Some forty lines of source that are not empty, and forty of prose at most."""
-    text = PAGE.read_text(encoding="utf-8")
-    source = (listing("js") + listing("python")).splitlines()
-    assert len([line for line in source if line.strip()]) <= 45
-    assert len(re.sub(r"```.*?```", "", text, flags=re.DOTALL).splitlines()) <= 40
