@@ -1,4 +1,3 @@
-# ruff: noqa: F401 (the book's names are imported for type checkers alone)
 """d2lattn: the helper package of *Attention You Can Run*.
 
 `bare` goes from attention to the Transformer on one page; the modules beside it add checks, options
@@ -8,10 +7,11 @@ library; what belongs to the book is loaded when it is used.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import Any
 
 try:
-    import torch
+    import torch  # noqa: F401
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "d2lattn needs PyTorch; install it with: pip install -r requirements.txt"
@@ -155,14 +155,6 @@ __all__ = [
     "without_heads",
 ]
 
-if TYPE_CHECKING:
-    import matplotlib.pyplot as plt
-
-    from d2lattn.book import plotting
-    from d2lattn.book.drawings import show_drawing
-    from d2lattn.book.figures import name_curves, use_book_style, use_svg_display
-    from d2lattn.book.plotting import show_heatmaps, show_source
-
 BOOK = {
     "name_curves": "d2lattn.book.figures:name_curves",
     "plt": "matplotlib.pyplot",
@@ -180,12 +172,13 @@ def __getattr__(name: str) -> Any:
     """Load a name of the book when it is used."""
     if name not in BOOK:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, inside = BOOK[name].partition(":")
+    module_name, _, attribute = BOOK[name].partition(":")
     with optional_import(f"d2l.{name}"):
-        loaded = import_module(module)
-    return getattr(loaded, inside) if inside else loaded
+        module = import_module(module_name)
+    return getattr(module, attribute) if attribute else module
 
 
 def __dir__() -> list[str]:
-    """List the public names, those of the book included."""
-    return sorted({*__all__, *BOOK})
+    """List the package's names, with the book's where they can be loaded."""
+    special = [name for name in globals() if name.startswith("__")]
+    return sorted([*__all__, *special, *(BOOK if find_spec("matplotlib") else ())])

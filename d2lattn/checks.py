@@ -1,4 +1,4 @@
-"""Checks of arguments and packages; their errors say what was found and what is needed.
+"""Checks of arguments and packages; their errors say what there is and what is needed.
 
 A check raises TypeError for a wrong type or dtype, ValueError for a wrong shape or value.
 """
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
-def argument_error(error: type[Exception], name: str, found: Any, needs: str) -> Exception:
+def argument_error(error: type[Exception], name: str, value: Any, needs: str) -> Exception:
     """Make the error to raise.
 
     >>> argument_error(ValueError, "keys", torch.ones(2, 3), "(B, K, D)")
@@ -24,16 +24,16 @@ def argument_error(error: type[Exception], name: str, found: Any, needs: str) ->
     >>> argument_error(TypeError, "keys", [1.0], "a tensor")
     TypeError('keys has type list; it needs a tensor')
     """
-    tensor = isinstance(found, Tensor)
+    is_tensor = isinstance(value, Tensor)
     if error is TypeError:
-        has = f"has dtype {found.dtype}" if tensor else f"has type {type(found).__name__}"
+        has = f"has dtype {value.dtype}" if is_tensor else f"has type {type(value).__name__}"
     else:
-        has = f"has shape {tuple(found.shape)}" if tensor else f"is {found}"
+        has = f"has shape {tuple(value.shape)}" if is_tensor else f"is {value}"
     return error(f"{name} {has}; it needs {needs}")
 
 
 def check_shapes(**arguments: tuple[Any, ...]) -> None:
-    """Make sure that tensors have these axes: a number is a size, a letter one size throughout.
+    """Check the axes of tensors: a number is a size, a letter the same size throughout.
 
     Axes after "..." are the last ones.
 
@@ -43,54 +43,54 @@ def check_shapes(**arguments: tuple[Any, ...]) -> None:
     Traceback (most recent call last):
     ValueError: keys has shape (5, 4, 8); it needs (B, K, 8) = (2, K, 8)
     """
-    sizes: dict[str, Any] = {}
-    for name, (found, *axes) in arguments.items():
-        if not isinstance(found, Tensor):
-            raise argument_error(TypeError, name, found, "a tensor")
+    sizes: dict[str, Any] = {}  # of the letters so far
+    for name, (tensor, *axes) in arguments.items():
+        if not isinstance(tensor, Tensor):
+            raise argument_error(TypeError, name, tensor, "a tensor")
+        # A size of an exported program may be symbolic, and is then no key of a dictionary.
         needed = [sizes.get(axis, axis) if isinstance(axis, str) else axis for axis in axes]
-        shape = tuple(found.shape)
-        named = axes
+        shape, expected = tuple(tensor.shape), axes
         if axes[0] == "...":
-            named = axes[1:]
-            shape = shape[len(shape) - len(named) :] if len(shape) >= len(named) else ()
-        fits = len(shape) == len(named)
-        for axis, size in zip(named, shape, strict=False):
-            expected = sizes.setdefault(axis, size) if isinstance(axis, str) else axis
-            if size != expected:
+            expected = axes[1:]
+            shape = shape[-len(expected) :]
+        fits = len(shape) == len(expected)
+        for axis, size in zip(expected, shape, strict=False):
+            if isinstance(axis, str):
+                axis = sizes.setdefault(axis, size)
+            if size != axis:
                 fits = False
         if not fits:
-            needs = _axes(axes) if needed == axes else f"{_axes(axes)} = {_axes(needed)}"
-            raise argument_error(ValueError, name, found, needs)
+            needs = _format_axes(axes)
+            if needed != axes:
+                needs += f" = {_format_axes(needed)}"
+            raise argument_error(ValueError, name, tensor, needs)
 
 
 def check_floats(layer: nn.Module | None = None, /, **tensors: Any) -> None:
-    """Make sure that all are floating-point tensors of one dtype, that of the layer's weight.
+    """Check that all are floating-point tensors of one dtype, that of the layer's weight.
 
     Autocast may mix dtypes. A layer without a floating-point weight (quantized, say) is ignored.
     """
     first_name, first = "module", getattr(layer, "weight", None)
     if not isinstance(first, Tensor) or not first.is_floating_point():
         first_name, first = next(iter(tensors.items()))
-    for name, found in tensors.items():
-        if not isinstance(found, Tensor) or not found.is_floating_point():
-            raise argument_error(TypeError, name, found, "a tensor of floating-point numbers")
-        if found.dtype != first.dtype and not _autocast(found.device.type):
+    for name, value in tensors.items():
+        if not isinstance(value, Tensor) or not value.is_floating_point():
+            raise argument_error(TypeError, name, value, "a tensor of floating-point numbers")
+        if value.dtype != first.dtype and not _is_autocast(value.device.type):
             raise argument_error(
-                TypeError, name, found, f"{first.dtype}, the dtype of {first_name}"
+                TypeError, name, value, f"{first.dtype}, the dtype of {first_name}"
             )
 
 
-def check_integers(name: str, found: Tensor) -> None:
-    """Make sure that it is a tensor of integers; booleans do not count."""
-    if isinstance(found, Tensor) and found.dtype == torch.bool:
-        needs = "a tensor of integers, the number of valid keys; for a mask, call `attend`"
-        raise argument_error(TypeError, name, found, needs)
-    if not isinstance(found, Tensor) or found.dtype not in INTEGERS:
-        raise argument_error(TypeError, name, found, "a tensor of integers")
+def check_integers(name: str, value: Tensor) -> None:
+    """Check that it is a tensor of integers; booleans do not count."""
+    if not isinstance(value, Tensor) or value.dtype not in INTEGERS:
+        raise argument_error(TypeError, name, value, "a tensor of integers")
 
 
-def check_range(name: str, found: Tensor, least: int, most: int) -> None:
-    """Make sure that no entry of a tensor of integers is below `least` or above `most`.
+def check_range(name: str, value: Tensor, least: int, most: int) -> None:
+    """Check that every entry of a tensor of integers is from `least` to `most`.
 
     Where entries cannot be read (in `torch.compile`, `torch.export` and `torch.vmap`, and on the
     meta device), nothing is checked.
@@ -99,22 +99,22 @@ def check_range(name: str, found: Tensor, least: int, most: int) -> None:
     Traceback (most recent call last):
     ValueError: tokens[0, 1] is 7; it needs to be from 0 to 6
     """
-    if torch.compiler.is_compiling() or found.numel() == 0:
+    if torch.compiler.is_compiling() or value.numel() == 0:
         return
     try:
-        smallest, largest = (end.item() for end in found.aminmax())
+        smallest, largest = (end.item() for end in value.aminmax())
     except RuntimeError:
         return
     for entry in (smallest, largest):
         if not least <= entry <= most:
-            place = (found == entry).nonzero()[0].tolist()
+            place = (value == entry).nonzero()[0].tolist()
             raise argument_error(
                 ValueError, f"{name}{place}", entry, f"to be from {least} to {most}"
             )
 
 
 def check_sizes(**sizes: int) -> None:
-    """Make sure that each is an integer from 1 up.
+    """Check that each is an integer from 1 up.
 
     >>> check_sizes(num_hiddens=8, num_heads=0)
     Traceback (most recent call last):
@@ -143,7 +143,7 @@ def check_share(name: str, share: float) -> float:
 
 @contextmanager
 def optional_import(what: str) -> Iterator[None]:
-    """If an import in this block fails, say in one line which package `what` needs.
+    """If an import in this block fails, name the package that `what` needs in one line.
 
     >>> with optional_import("d2l.bleu"):
     ...     import a_package_that_is_not_here
@@ -160,10 +160,12 @@ pip install '.[book]'
         ) from None
 
 
-def _autocast(device: str) -> bool:
+def _is_autocast(device: str) -> bool:
     available = torch.amp.autocast_mode.is_autocast_available(device)  # not on "meta"
     return available and torch.is_autocast_enabled(device)
 
 
-def _axes(axes: list[Any]) -> str:
-    return f"({', '.join(map(str, axes))}{',' * (len(axes) == 1)})"
+def _format_axes(axes: list[Any]) -> str:
+    if len(axes) == 1:
+        return f"({axes[0]},)"
+    return f"({', '.join(map(str, axes))})"

@@ -1,7 +1,7 @@
 """Translating with a trained model: greedy and beam search.
 
-Everything here works with any encoder and decoder that follow the interfaces in `seq2seq`. Of
-equally likely tokens, the one with the smallest number is taken. `source` holds tokens (B, S), of
+Everything here works with any encoder and decoder that follow the interfaces in `seq2seq`. Among
+equally likely tokens, the one with the smallest id is chosen. `source` holds tokens (B, S), of
 lengths `source_valid_lens`, (B,), or None without padding. A translation starts after the token
 `bos`, and ends with `eos` or after `max_len` tokens.
 
@@ -84,20 +84,20 @@ def greedy_decode(
     score = torch.zeros(len(source), 1, device=source.device)
     ended = torch.zeros(len(source), 1, dtype=torch.bool, device=source.device)
     written: list[Tensor] = []
-    looks: list[Any] = []
+    step_weights: list[Any] = []
     with evaluating(model):
         encoded = model.encoder(source, source_valid_lens)
         state = model.decoder.init_state(encoded, source_valid_lens)
         steps = greedily(model.decoder, state, source.new_full((len(source), 1), bos))
         for token, log_prob in islice(steps, max_len):  # (B, 1) each
             written.append(token)
-            looks.append(_look(model.decoder))  # (B, ..., 1, S)
+            step_weights.append(_last_weights(model.decoder))  # (B, ..., 1, S)
             _check_likeliest(log_prob, ~ended, len(written))
             score = score + log_prob.masked_fill(ended, 0.0)
             ended = ended | (token == eos)
             if ended.all():
                 break
-    weights = None if looks[0] is None else torch.cat(looks, dim=-2)  # (B, ..., T, S)
+    weights = None if step_weights[0] is None else torch.cat(step_weights, dim=-2)  # (B, ..., T, S)
     return _hypotheses(torch.cat(written, dim=1), score, weights, eos, source_valid_lens)
 
 
@@ -149,7 +149,7 @@ def beam_search(
     first_row = torch.arange(batch_size, device=device).unsqueeze(1) * beam_size  # (B, 1)
     written = source.new_empty((batch_size * beam_size, 0))  # (B K, T)
     token = source.new_full((batch_size * beam_size, 1), bos)  # (B K, 1)
-    looks = None
+    all_weights = None
     with evaluating(model):
         encoded = model.encoder(source, source_valid_lens)
         state = model.decoder.init_state(encoded, source_valid_lens)
@@ -164,9 +164,11 @@ def beam_search(
             token = token.view(-1, 1)  # (B, K) -> (B K, 1)
             state = model.decoder.select_state(state, rows)
             written = torch.cat((written[rows], token), dim=1)  # (B K, T)
-            look = _look(model.decoder)  # (B K, ..., 1, S)
-            if look is not None:
-                looks = (look if looks is None else torch.cat((looks, look), dim=-2))[rows]
+            step_weights = _last_weights(model.decoder)  # (B K, ..., 1, S)
+            if step_weights is not None:
+                if all_weights is not None:
+                    step_weights = torch.cat((all_weights, step_weights), dim=-2)
+                all_weights = step_weights[rows]
             # Scores never rise: once all that are alive are below the best that ended, it wins.
             best_alive = score.masked_fill(~alive, -torch.inf).amax(dim=1)
             best_ended = score.masked_fill(alive, -torch.inf).amax(dim=1)
@@ -179,7 +181,7 @@ def beam_search(
     cost = (-score.cpu().double()).log() - length_penalty * length.cpu().double().log()  # (B, K)
     winner = cost.argmin(dim=1, keepdim=True).to(device)  # (B, 1)
     rows = (first_row + winner).flatten()  # (B,)
-    weights = None if looks is None else looks[rows]
+    weights = None if all_weights is None else all_weights[rows]
     return _hypotheses(written[rows], score.flatten()[rows], weights, eos, source_valid_lens)
 
 
@@ -214,26 +216,26 @@ def _best_tokens(log_probs: Tensor, num_choices: int) -> tuple[Tensor, Tensor]:
     `topk` promises nothing about ties, and its choice varies with the number of choices: a beam of
     1 would not be greedy search, and a larger one could lose what a smaller one finds.
     """
-    left, gains, tokens = log_probs.clone(), [], []
+    remaining, gains, tokens = log_probs.clone(), [], []
     for _ in range(num_choices):
-        gain, token = left.max(dim=-1, keepdim=True)  # (..., V) -> (..., 1) each
-        left.scatter_(-1, token, -torch.inf)
+        gain, token = remaining.max(dim=-1, keepdim=True)  # (..., V) -> (..., 1) each
+        remaining.scatter_(-1, token, -torch.inf)
         gains.append(gain)
         tokens.append(token)
     return torch.cat(gains, dim=-1), torch.cat(tokens, dim=-1)
 
 
-def _look(decoder: Decoder) -> Tensor | None:
-    """Return the last pass's attention, (B, ..., T, S), or None without attention or a source."""
+def _last_weights(decoder: Decoder) -> Tensor | None:
+    """Return the last forward pass's weights, (B, ..., T, S), or None without attention."""
     try:
         return getattr(decoder, "attention_weights", None)
     except NoWeights:  # there was a pass, so there is no source
         return None
 
 
-def _check_likeliest(log_prob: Tensor, asked: Tensor, step: int) -> None:
-    """Raise if the likeliest token's log-probability (B, K) is NaN where `asked`."""
-    if (log_prob.isnan() & asked).any():
+def _check_likeliest(log_prob: Tensor, needed: Tensor, step: int) -> None:
+    """Raise if the likeliest token's log-probability (B, K) is NaN where `needed`."""
+    if (log_prob.isnan() & needed).any():
         raise FloatingPointError(
             f"the scores of token {step} hold nan or inf, or only -inf; none is the likeliest"
         )
@@ -244,10 +246,10 @@ def _hypotheses(
 ) -> list[Hypothesis]:
     """Cut the written tokens, (B, T), at <eos>, and the weights, (B, ..., T, S), with them."""
     lengths = [None] * len(written) if valid_lens is None else valid_lens.tolist()
-    found = []
+    hypotheses = []
     for row, (tokens, length) in enumerate(zip(written.tolist(), lengths, strict=True)):
         finished = eos in tokens
         tokens = tokens[: tokens.index(eos)] if finished else tokens
-        look = None if weights is None else weights[row, ..., : len(tokens), :length].clone()
-        found.append(Hypothesis(tokens, float(score[row]), finished, look))
-    return found
+        cut_weights = None if weights is None else weights[row, ..., : len(tokens), :length].clone()
+        hypotheses.append(Hypothesis(tokens, float(score[row]), finished, cut_weights))
+    return hypotheses

@@ -99,7 +99,7 @@ def nadaraya_watson(
     _check_count("keys", keys, 1)
     # As in attention, half-precision distances and sums are computed in single precision.
     exact = torch.promote_types(keys.dtype, torch.float32)
-    bandwidth = _positive(bandwidth, exact, keys.device)
+    bandwidth = _convert_bandwidth(bandwidth, exact, keys.device)
 
     # (B, Q, 1) - (B, 1, K) -> (B, Q, K)
     differences = queries.unsqueeze(-1) - keys.to(exact).unsqueeze(-2)
@@ -117,10 +117,10 @@ def _weights(kernel: Kernel, u: Tensor, differences: Tensor) -> Tensor:
     if log is not None:  # K / ΣK = exp(log K) / Σexp(log K)
         scores = log(u)
         # Where even the nearest key's score overflows to -inf, the nearest keys share the weight.
-        lost = scores.isneginf().all(dim=-1, keepdim=True)
+        underflows = scores.isneginf().all(dim=-1, keepdim=True)
         distances = differences.abs()
         nearest = distances == distances.amin(dim=-1, keepdim=True)
-        return torch.softmax(scores.masked_fill(lost & nearest, 0.0), dim=-1)
+        return torch.softmax(scores.masked_fill(underflows & nearest, 0.0), dim=-1)
     heights = kernel(u)
     if heights.shape != u.shape:
         raise argument_error(
@@ -194,18 +194,18 @@ class NWKernelRegression(HasAttentionWeights, nn.Module):
         _check_count("keys", keys, 1)
         differences = queries.unsqueeze(-1) - keys  # (Q, 1) - (Q, K) -> (Q, K)
         weights = _weights(gaussian, differences * self.w, differences)
-        self._keep(partial(torch.clone, weights.detach()))
+        self._store_weights(partial(torch.clone, weights.detach()))
         # (Q, 1, K) x (Q, K, 1) -> (Q, 1, 1) -> (Q,)
         return torch.bmm(weights.unsqueeze(1), values.unsqueeze(-1)).reshape(-1)
 
 
 def _check_data(**arguments: Tensor) -> None:
     check_floats(**arguments)
-    for name, found in arguments.items():
-        if not torch.isfinite(found).all():
-            place = (~torch.isfinite(found)).nonzero()[0].tolist()
+    for name, points in arguments.items():
+        if not torch.isfinite(points).all():
+            place = (~torch.isfinite(points)).nonzero()[0].tolist()
             raise argument_error(
-                ValueError, f"{name}{place}", found[tuple(place)].item(), "to be finite"
+                ValueError, f"{name}{place}", points[tuple(place)].item(), "to be finite"
             )
 
 
@@ -214,7 +214,9 @@ def _check_count(name: str, points: Tensor, least: int) -> None:
         raise argument_error(ValueError, name, points, f"K ≥ {least}")
 
 
-def _positive(bandwidth: float | Tensor, dtype: torch.dtype, device: torch.device) -> Tensor:
+def _convert_bandwidth(
+    bandwidth: float | Tensor, dtype: torch.dtype, device: torch.device
+) -> Tensor:
     try:
         converted = torch.as_tensor(bandwidth, dtype=dtype, device=device)
     except (TypeError, ValueError):

@@ -20,12 +20,12 @@ Mask = Tensor | Callable[[], Tensor] | None
 
 
 def resolve_mask(mask: Mask) -> Tensor | None:
-    """Return the mask itself; call it first if it is a function."""
+    """Return the mask itself, computed now if it is a function."""
     return mask() if callable(mask) else mask
 
 
 def length_mask(valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_lens") -> Tensor:
-    """Return a boolean mask of the valid steps that broadcasts to `shape`.
+    """Return a boolean mask of valid steps, which broadcasts to `shape`.
 
     >>> length_mask(torch.tensor([1, 2]), (2, 3))
     tensor([[ True, False, False],
@@ -45,16 +45,23 @@ def check_lengths(
     valid_lens: Tensor, shape: tuple[int, ...], name: str = "valid_lens", shortest: int = 0
 ) -> None:
     """Raise what `length_mask` raises, and a ValueError for a length below `shortest`."""
+    if isinstance(valid_lens, Tensor) and valid_lens.dtype is torch.bool:
+        needs = "integers: of a padding mask, mask.sum(-1); other masks go to `attend`"
+        raise argument_error(TypeError, name, valid_lens, needs)
     check_integers(name, valid_lens)
-    of_queries = (shape[0], shape[-2]) if len(shape) > 2 else None
-    if valid_lens.shape not in (shape[:1], of_queries):
-        needs = f"(B,) = {tuple(shape[:1])}" + (f" or (B, Q) = {of_queries}" if of_queries else "")
+    shapes = [tuple(shape[:1])]  # one length for each sequence
+    if len(shape) > 2:
+        shapes.append((shape[0], shape[-2]))  # or one for each of its queries
+    if tuple(valid_lens.shape) not in shapes:
+        needs = f"(B,) = {shapes[0]}"
+        if len(shapes) > 1:
+            needs += f" or (B, Q) = {shapes[1]}"
         raise argument_error(ValueError, name, valid_lens, needs)
     check_range(name, valid_lens, shortest, shape[-1])
 
 
 def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
-    """Let the last `num_queries` of `num_keys` steps see themselves and earlier steps, (Q, K).
+    """Return a mask (Q, K): the last `num_queries` of `num_keys` steps see no later step.
 
     >>> causal_mask(2, 3)
     tensor([[ True,  True, False],
@@ -72,14 +79,15 @@ def window_mask(
     start: int = 0,
     device: torch.device | None = None,
 ) -> Tensor:
-    """Let queries, from place `start` on, see keys less than `window` places away, (Q, K).
+    """Return a mask (Q, K): queries from `start` on see keys less than `window` positions away.
 
     >>> window_mask(3, 5, window=2, num_first=1, start=2)
     tensor([[ True,  True,  True,  True, False],
             [ True, False,  True,  True,  True],
             [ True, False, False,  True,  True]])
 
-    Keys stand at places 0, 1, …; a query looks both ways, and sees the first `num_first` anyway.
+    Keys are at positions 0, 1, …; the window extends in both directions, and every query also sees
+    the first `num_first` keys.
     """
     i = torch.arange(start, start + num_queries, device=device).unsqueeze(1)  # (Q, 1)
     j = torch.arange(num_keys, device=device)  # (K,)

@@ -201,19 +201,19 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
             heads = self.attention.attend(q, k, v, mask, lambda: relative.bias(*sizes).to(dtype))
         else:
             heads = self.attention.attend(q, k, v, mask)
-        self._keep(self.attention._last())
+        self._store_weights(self.attention._stored_weights())
         return self.W_o(join_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
 
     def _nearby(self, mask: Mask, window: int, q: Tensor, k: Tensor, start: int) -> Mask:
         """Return a function that makes the part of a mask that lies in the window."""
         sizes, num_first, device = (q.shape[2], k.shape[2]), self.num_first, q.device
 
-        def make() -> Tensor:
+        def make_mask() -> Tensor:
             near = window_mask(*sizes, window, num_first, start, device)  # (Q, K)
-            seen = resolve_mask(mask)
-            return near if seen is None else near & seen  # (Q, K) and (B, 1, Q, K)
+            allowed = resolve_mask(mask)
+            return near if allowed is None else near & allowed  # (Q, K) and (B, 1, Q, K)
 
-        return make
+        return make_mask
 
 
 def _check_heads(name: str, size: int, num_heads: int, heads: str = "num_heads") -> None:

@@ -59,7 +59,7 @@ def _rows(P: Tensor, X: Tensor, start: int) -> Tensor:
     return P[start:end]
 
 
-class _AddsRows(nn.Module):
+class _AddedPositions(nn.Module):
     """Add to each step of a sequence the row of its position in `P`, (1, max_len, num_hiddens)."""
 
     P: Tensor
@@ -72,7 +72,7 @@ class _AddsRows(nn.Module):
         return self.dropout(X + _rows(self.P[0], X, start))  # (B, T, D) + (T, D)
 
 
-class PositionalEncoding(_AddsRows):
+class PositionalEncoding(_AddedPositions):
     """Add the sinusoids of their positions to the steps of a sequence.
 
     >>> encoding = PositionalEncoding(num_hiddens=2, dropout=0)
@@ -96,7 +96,7 @@ class PositionalEncoding(_AddsRows):
         self.register_buffer("P", sinusoids(max_len, num_hiddens).unsqueeze(0), persistent=False)
 
 
-class LearnedPositionalEncoding(_AddsRows):
+class LearnedPositionalEncoding(_AddedPositions):
     """Add a learned vector for each position: `PositionalEncoding` with a table that is trained.
 
     A position that no training sequence reached keeps the small random vector it began with.

@@ -31,24 +31,25 @@ class NoWeights(RuntimeError):
 class HasAttentionWeights:
     """Mixin that gives `attention_weights`; list it before `nn.Module`.
 
-    At the end of `forward`, so that a failed call changes nothing, a module hands `_keep` a
-    function that computes its weights from tensors without a graph. These, such as queries and
-    keys, stay alive until the next pass. The weights are those of the last pass, in whatever
-    thread it ran: threads that share a module share them. Copies and files start without weights.
+    At the end of `forward`, so that a failed call changes nothing, a module passes `_store_weights`
+    a function that computes its weights from tensors without a graph. These, such as queries and
+    keys, stay alive until the next pass. Each read computes a new tensor, which the reader may
+    change. A module stores the weights of its last forward pass only, so threads that share a
+    module share them. Copies of a module, and pickled ones, start without weights.
     """
 
     _weights: Any = None
 
     @property
     def attention_weights(self) -> Tensor:
-        """Weights of the last call, before dropout: rows are queries, columns are keys."""
-        return self._last()()
+        """Weights of the last forward pass, before dropout: rows are queries, columns are keys."""
+        return self._stored_weights()()
 
-    def _keep(self, weights: Any) -> None:
+    def _store_weights(self, weights: Any) -> None:
         object.__setattr__(self, "_weights", weights)  # `nn.Module` would search its parameters
 
-    def _last(self) -> Any:
-        """Return what `_keep` was given last."""
+    def _stored_weights(self) -> Any:
+        """Return what was passed to `_store_weights` last."""
         if self._weights is None:
             raise NoWeights("attention_weights: there are none before the first forward pass")
         return self._weights
@@ -91,11 +92,11 @@ def softmax_among(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def mask_of(valid_lens: Tensor | None, queries: Tensor, keys: Tensor, *heads: int) -> Mask:
-    """Return a function that makes the mask of the scores from the lengths."""
+    """Return a function that makes the mask of the scores, so that no mask is stored."""
     if valid_lens is None:
         return None
     shape = (*queries.shape[:-2], *heads, queries.shape[-2], keys.shape[-2])  # (B, [H,] Q, K)
-    return lambda: length_mask(valid_lens, shape)
+    return partial(length_mask, valid_lens, shape)
 
 
 def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
@@ -153,7 +154,7 @@ class AdditiveAttention(HasAttentionWeights, nn.Module):
         scores = additive_scores(self.W_q(queries), projected_keys, self.w_v.weight[0])
         weights = softmax_among(scores, resolve_mask(mask))
         output = self.dropout(weights) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
-        self._keep(partial(torch.clone, weights.detach()))
+        self._store_weights(partial(torch.clone, weights.detach()))
         return output
 
 
@@ -189,9 +190,9 @@ class DotProductAttention(HasAttentionWeights, nn.Module):
     >>> attention.attention_weights
     tensor([[[0.5000, 0.5000, 0.0000]]])
 
-    The weights are computed from queries, keys and lengths when they are read, so read them before
-    you change those in place. If queries or keys have changed, reading raises RuntimeError (but not
-    for tensors made in inference mode, which do not count their changes).
+    The weights are computed when they are read, from the last pass's queries, keys and lengths, so
+    read them before you change one of those in place. If queries or keys have changed, reading
+    raises RuntimeError, except in inference mode, where tensors do not count changes.
     """
 
     def __init__(self, dropout: float) -> None:
@@ -229,7 +230,7 @@ class DotProductAttention(HasAttentionWeights, nn.Module):
         output = fused_attention(
             queries, keys, values, resolve_mask(mask), dropout, resolve_mask(bias)
         )
-        self._keep(_DotProductWeights(queries, keys, mask, bias))
+        self._store_weights(_DotProductWeights(queries, keys, mask, bias))
         return output
 
 
@@ -239,7 +240,8 @@ class _DotProductWeights:
     def __init__(
         self, queries: Tensor, keys: Tensor, mask: Mask, bias: Callable[[], Tensor] | None
     ) -> None:
-        self.queries, self.keys, self.mask, self.bias = queries.detach(), keys.detach(), mask, bias
+        self.queries, self.keys = queries.detach(), keys.detach()
+        self.mask, self.bias = mask, bias
         self.versions: dict[str, int] = {}
         if torch.compiler.is_compiling():
             # A compiled graph cannot return both a tensor, say of a decoder's state, and its view.

@@ -52,7 +52,7 @@ class Decoder(nn.Module):
 
 
 class AttentionDecoder(Decoder):
-    """A decoder that can say where it looked."""
+    """A decoder that has attention weights."""
 
     @property
     def attention_weights(self) -> Tensor:
@@ -157,7 +157,7 @@ class _GRUDecoder(Decoder):
         """Return the state of these `rows` of the batch, (B',)."""
         return take(state._replace(hidden=None), rows)._replace(hidden=state.hidden[:, rows])
 
-    def _checked(self, enc_outputs: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    def _check_enc_outputs(self, enc_outputs: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         """Raise if the encoder's output does not fit this decoder."""
         if not isinstance(enc_outputs, tuple) or len(enc_outputs) != 2:
             needs = "the pair that a Seq2SeqEncoder gives"
@@ -204,7 +204,7 @@ class Seq2SeqDecoder(_GRUDecoder):
         self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
     ) -> PlainState:
         """Start from the encoder's last state; its top layer is the context of every step."""
-        _, hidden = self._checked(enc_outputs)
+        _, hidden = self._check_enc_outputs(enc_outputs)
         return PlainState(hidden, hidden[-1])
 
     def forward(self, X: Tensor, state: PlainState) -> tuple[Tensor, PlainState]:
@@ -237,8 +237,9 @@ class Seq2SeqAttentionDecoder(HasAttentionWeights, _GRUDecoder, AttentionDecoder
     >>> logits.shape, model.decoder.attention_weights.shape
     (torch.Size([1, 2, 7]), torch.Size([1, 2, 3]))
 
-    Attention weights have no dropout. With `bridge` the decoder starts from the encoder's last
-    state, as in the notes; without it from zeros, so that attention is its only way to the source.
+    `dropout` does not apply to attention weights. With `bridge` the decoder starts from the
+    encoder's last state, as in the notes; without it from zeros, so that attention is its only
+    access to the source.
     """
 
     def __init__(
@@ -263,7 +264,7 @@ class Seq2SeqAttentionDecoder(HasAttentionWeights, _GRUDecoder, AttentionDecoder
         self, enc_outputs: tuple[Tensor, Tensor], enc_valid_lens: Tensor | None = None
     ) -> AttentionState:
         """Start from the encoder's last state or zeros; project the keys once for all steps."""
-        values, hidden = self._checked(enc_outputs)
+        values, hidden = self._check_enc_outputs(enc_outputs)
         hidden = hidden if self.bridge else torch.zeros_like(hidden)
         mask = None
         if enc_valid_lens is not None:
@@ -282,9 +283,10 @@ class Seq2SeqAttentionDecoder(HasAttentionWeights, _GRUDecoder, AttentionDecoder
             context = self.attention.attend(query, projected_keys, values, mask)  # (B, 1, D)
             output, hidden = self.rnn(torch.cat((context, step), dim=-1), hidden)
             outputs.append(output)  # (B, 1, D)
-            weights.append(self.attention._last())  # a function that returns (B, 1, S)
+            weights.append(self.attention._stored_weights())  # each computes (B, 1, S)
         logits = self.dense(torch.cat(outputs, dim=1))  # (B, T, D) -> (B, T, V)
-        self._keep(lambda: torch.cat([work_out() for work_out in weights], dim=1))  # (B, T, S)
+        # T times (B, 1, S) -> (B, T, S)
+        self._store_weights(lambda: torch.cat([compute() for compute in weights], dim=1))
         return logits, AttentionState(hidden, values, projected_keys, mask)
 
 
@@ -327,9 +329,9 @@ def check_state(state: Any, kind: type, X: Tensor, *batched: str) -> None:
             TypeError, "state", state, f"a {kind.__name__}, as init_state gives it"
         )
     for name in batched:
-        kept = getattr(state, name)
-        kept = kept[0] if isinstance(kept, tuple) else kept
-        if kept is not None and len(X) != len(kept):
+        part = getattr(state, name)
+        part = part[0] if isinstance(part, tuple) else part
+        if part is not None and len(X) != len(part):
             raise argument_error(
-                ValueError, "X", X, f"{len(kept)} sequences, as many as the state has"
+                ValueError, "X", X, f"{len(part)} sequences, as many as the state has"
             )

@@ -222,12 +222,12 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     >>> [dropout.training for dropout in model]
     [True, False]
     """
-    was_training = {module: module.training for module in model.modules()}
-    model.eval()
+    modes = [(module, module.training) for module in model.modules()]
     try:
+        model.eval()
         yield
     finally:
-        for module, mode in was_training.items():
+        for module, mode in modes:
             module.training = mode
 
 

@@ -204,8 +204,8 @@ class TransformerEncoder(HasAttentionWeights, Encoder):
         weights = []
         for block in self.blks:
             X = block(X, mask=mask)
-            weights.append(block.attention._last())
-        self._keep(partial(_stack, weights))
+            weights.append(block.attention._stored_weights())
+        self._store_weights(partial(_stack, weights))
         return self.ln(X)
 
 
@@ -258,27 +258,38 @@ class DecoderBlock(nn.Module):
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens)
         self.addnorm3 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
 
+    @property
+    def self_attention(self) -> MultiHeadAttention:
+        """Another name of `attention1`, which is D2L's."""
+        return self.attention1
+
+    @property
+    def cross_attention(self) -> MultiHeadAttention | None:
+        """Another name of `attention2`, which is D2L's: attention to the source, if any."""
+        return self.attention2
+
     def init_state(
         self, enc_outputs: Tensor | None = None, enc_valid_lens: Tensor | None = None
     ) -> BlockState:
         """Start without a past; project the encoder's outputs (B, S, D) once for all steps."""
-        if (ask := self.attention2) is None:
-            for name, given in (("enc_outputs", enc_outputs), ("enc_valid_lens", enc_valid_lens)):
-                if given is not None:
+        attention = self.cross_attention
+        if attention is None:
+            for name, value in (("enc_outputs", enc_outputs), ("enc_valid_lens", enc_valid_lens)):
+                if value is not None:
                     raise argument_error(
-                        TypeError, name, given, "to be None without cross_attention"
+                        TypeError, name, value, "to be None without cross_attention"
                     )
             return BlockState(None, None, None)
         if enc_outputs is None:
             needs = "what the encoder gives, (B, S, D), unless cross_attention=False"
             raise argument_error(TypeError, "enc_outputs", enc_outputs, needs)
-        check_floats(ask.W_k, enc_outputs=enc_outputs)
-        check_shapes(enc_outputs=(enc_outputs, "B", "N", ask.key_size))
+        check_floats(attention.W_k, enc_outputs=enc_outputs)
+        check_shapes(enc_outputs=(enc_outputs, "B", "N", attention.key_size))
         mask = None
         if enc_valid_lens is not None:
             lengths = length_mask(enc_valid_lens, enc_outputs.shape[:2], "enc_valid_lens")
             mask = lengths[:, None, None]  # (B, S) -> (B, 1, 1, S)
-        return BlockState(None, ask.project(enc_outputs, enc_outputs), mask)
+        return BlockState(None, attention.project(enc_outputs, enc_outputs), mask)
 
     def forward(self, X: Tensor, state: BlockState) -> tuple[Tensor, BlockState]:
         """Map the vectors of the next T steps, (B, T, D), to new ones, and return the new state."""
@@ -286,7 +297,8 @@ class DecoderBlock(nn.Module):
         check_shapes(X=(X, "B", "N", self.attention1.query_size))
         check_state(state, BlockState, X, "past", "source")
         past, source, source_mask, gap = state
-        if (self.attention2 is None) != (source is None):
+        cross_attention = self.cross_attention
+        if (cross_attention is None) != (source is None):
             needs = "keys and values as init_state gives them, or None without cross_attention"
             raise argument_error(TypeError, "state.source", source, needs)
 
@@ -296,12 +308,12 @@ class DecoderBlock(nn.Module):
         if past is not None:  # (B, G, P, D / H) and (B, G, T, D / H) -> (B, G, P + T, D / H)
             k, v = torch.cat((past[0], k), dim=2), torch.cat((past[1], v), dim=2)
         steps, so_far = X.shape[1], k.shape[2]
-        # A function, so that no mask is kept. A single step is the last one, and sees all.
+        # A function, so that no mask is stored. A single step is the last one, and sees all.
         mask = partial(causal_mask, steps, so_far, X.device) if steps > 1 else None
         X = self.addnorm1(X, self.attention1.attend(Z, k, v, mask, start, gap))
-        if source is not None:
+        if cross_attention is not None and source is not None:
             Z = self.addnorm2.before(X)  # (B, T, D)
-            X = self.addnorm2(X, self.attention2.attend(Z, *source, source_mask))
+            X = self.addnorm2(X, cross_attention.attend(Z, *source, source_mask))
         X = self.addnorm3(X, self.ffn(self.addnorm3.before(X)))
         past = self.attention1.keep(k), self.attention1.keep(v)  # (B, G, at most P + T, D / H)
         return X, BlockState(past, source, source_mask, gap + so_far - past[0].shape[2])
@@ -379,8 +391,10 @@ class TransformerDecoder(HasAttentionWeights, AttentionDecoder):
         first, *rest = self.blks
         state = first.init_state(enc_outputs, enc_valid_lens)
         mask = state.source_mask  # shared by all blocks
-        others = (BlockState(None, block.init_state(enc_outputs).source, mask) for block in rest)
-        return TransformerState(0, (state, *others))
+        rest_states = [
+            BlockState(None, block.init_state(enc_outputs).source, mask) for block in rest
+        ]
+        return TransformerState(0, (state, *rest_states))
 
     def forward(self, X: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """Predict the token after each of the next tokens, X (B, T): scores (B, T, V)."""
@@ -390,29 +404,32 @@ class TransformerDecoder(HasAttentionWeights, AttentionDecoder):
             needs = f"to be {len(self.blks)}, one for each block of this decoder"
             raise argument_error(ValueError, "the number of block states", len(before), needs)
         Y = self.pos_encoding(embed_tokens(self.embedding, X) * self.scale, position)  # (B, T, D)
-        after, weights = [], []
+        after, self_weights, cross_weights = [], [], []
         for i, block in enumerate(self.blks):
             Y, block_state = block(Y, before[i])
             after.append(block_state)
-            source = block.attention2
-            weights.append((block.attention1._last(), source and source._last()))
+            self_weights.append(block.self_attention._stored_weights())
+            if block.cross_attention is not None:
+                cross_weights.append(block.cross_attention._stored_weights())
         logits = self.dense(self.ln(Y))  # (B, T, D) -> (B, T, V)
-        self._keep(weights)
+        self._store_weights((self_weights, cross_weights))
         return logits, TransformerState(position + X.shape[1], tuple(after))
 
     @property
     def attention_weights(self) -> Tensor:
-        """Weights over the source in the last pass, (B, layers, H, T, S)."""
-        if any(block.attention2 is None for block in self.blks):
+        """Weights over the source in the last forward pass, (B, layers, H, T, S)."""
+        if any(block.cross_attention is None for block in self.blks):
             raise NoWeights("attention_weights: without cross_attention there is no source")
-        return _stack(cross for _, cross in self._last())
+        _, cross_weights = self._stored_weights()
+        return _stack(cross_weights)
 
     @property
     def self_attention_weights(self) -> Tensor:
         """Weights over the P steps that were kept and the T new ones, (B, layers, H, T, P + T)."""
-        return _stack(own for own, _ in self._last())
+        self_weights, _ = self._stored_weights()
+        return _stack(self_weights)
 
 
 def _stack(weights: Iterable[Callable[[], Tensor]]) -> Tensor:
     """Put the weights (B, H, Q, K) of all layers side by side: (B, layers, H, Q, K)."""
-    return torch.stack([work_out() for work_out in weights], dim=1)
+    return torch.stack([compute() for compute in weights], dim=1)

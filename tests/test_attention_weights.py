@@ -1,5 +1,8 @@
 """The contract of `attention_weights`: on the smallest module that keeps it, and on all others."""
 
+import copy
+import pickle
+
 import pytest
 import torch
 from torch import nn
@@ -12,14 +15,14 @@ class Even(HasAttentionWeights, nn.Module):
     reads = 0
 
     def forward(self, num_keys):
-        self._weights = lambda: self.work_out(num_keys)
+        self._store_weights(lambda: self.compute(num_keys))
 
-    def work_out(self, num_keys):
+    def compute(self, num_keys):
         self.reads += 1
         return torch.full((1, num_keys), 1 / num_keys)
 
 
-def test_weights_are_of_the_last_call_and_cost_nothing_unless_read():
+def test_weights_are_those_of_the_last_pass_and_computed_when_read():
     module = Even()
     module(2)
     module(4)
@@ -27,26 +30,70 @@ def test_weights_are_of_the_last_call_and_cost_nothing_unless_read():
     assert module.attention_weights.tolist() == [[0.25] * 4]
 
 
-def test_there_are_none_before_the_first_call():
+def test_no_weights_before_the_first_pass():
     with pytest.raises(RuntimeError, match=r"^attention_weights: there are none before the first"):
         _ = Even().attention_weights
 
 
-# What is changed later changes nothing ------------------------------------------------------------
-
-
-def additive():
-    return d2l.AdditiveAttention(4, 4, 6, dropout=0)
-
-
-# Layers and threads that share --------------------------------------------------------------------
-
-
-def test_heads_that_share_a_pooling_keep_their_own_weights():
+def test_modules_that_share_an_attention_have_their_own_weights():
     pooling, X = d2l.DotProductAttention(0), torch.randn(1, 3, 4)
-    one, other = (d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0, attention=pooling) for _ in range(2))
-    one(X, X, X)
-    before = one.attention_weights
-    other(X, X, X)
-    assert torch.equal(one.attention_weights, before)
-    assert not torch.equal(other.attention_weights, before)
+    first, second = (d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0, attention=pooling) for _ in range(2))
+    first(X, X, X)
+    weights = first.attention_weights
+    second(X, X, X)
+    assert torch.equal(first.attention_weights, weights)
+    assert not torch.equal(second.attention_weights, weights)
+
+
+def test_returned_weights_are_a_copy_without_a_graph():
+    X = torch.randn(1, 3, 4, requires_grad=True)
+    for attention in (d2l.DotProductAttention(0), d2l.AdditiveAttention(4, 4, 6, 0)):
+        attention(X, X, X)
+        expected = attention.attention_weights
+        assert not expected.requires_grad
+        attention.attention_weights.zero_()
+        assert torch.equal(attention.attention_weights, expected)
+        assert expected.sum() > 0
+
+
+def test_weights_cannot_be_read_after_keys_changed_in_place():
+    attention, keys = d2l.DotProductAttention(0), torch.randn(1, 3, 4)
+    attention(torch.randn(1, 2, 4), keys, keys)
+    keys.zero_()
+    with pytest.raises(RuntimeError, match="keys was changed in place"):
+        _ = attention.attention_weights
+
+
+def test_weights_can_be_read_of_tensors_made_in_inference_mode():
+    attention, queries = d2l.DotProductAttention(0), torch.randn(1, 2, 4)
+    with torch.inference_mode():
+        keys = torch.randn(1, 3, 4)
+    with torch.no_grad():
+        attention(queries, keys, keys)
+    assert attention.attention_weights.shape == (1, 2, 3)
+
+
+def test_copies_and_pickles_have_no_weights():
+    attention, X = d2l.AdditiveAttention(4, 4, 6, 0), torch.randn(1, 3, 4)
+    attention(X, X, X)
+    for copied in (copy.deepcopy(attention), pickle.loads(pickle.dumps(attention))):
+        with pytest.raises(RuntimeError, match="none before the first"):
+            _ = copied.attention_weights
+        assert torch.equal(copied(X, X, X), attention(X, X, X))
+
+
+COMPILED = {
+    "additive": lambda: (d2l.AdditiveAttention(8, 8, 6, 0), 3),
+    "dot product": lambda: (d2l.DotProductAttention(0), 3),
+    "multi-head": lambda: (d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0), 3),
+    "encoder block": lambda: (d2l.EncoderBlock(8, 16, 2), 1),
+}
+
+
+@pytest.mark.parametrize("kind", COMPILED)
+def test_compiled_module_equals_eager(kind, compiler):
+    module, num_inputs = COMPILED[kind]()
+    inputs = [torch.randn(2, 5, 8)] * num_inputs
+    expected = module(*inputs)
+    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(compiled(*inputs), expected)

@@ -19,7 +19,7 @@ from d2lattn.checks import (
 
 
 @pytest.mark.parametrize(
-    ("error", "found", "message"),
+    ("error", "actual", "message"),
     [
         (ValueError, torch.ones(2, 3), "x has shape (2, 3); it needs this"),
         (ValueError, 7, "x is 7; it needs this"),
@@ -27,8 +27,8 @@ from d2lattn.checks import (
         (TypeError, [1], "x has type list; it needs this"),
     ],
 )
-def test_one_wording(error, found, message):
-    made = argument_error(error, "x", found, "this")
+def test_errors_share_one_wording(error, actual, message):
+    made = argument_error(error, "x", actual, "this")
     assert type(made) is error
     assert str(made) == message
 
@@ -48,13 +48,13 @@ def test_one_wording(error, found, message):
         ),
     ],
 )
-def test_what_is_no_float_or_another_float_is_named(x, y, message):
+def test_wrong_dtype_raises(x, y, message):
     with pytest.raises(TypeError, match=r"^" + message):
         check_floats(x=x, y=y)
 
 
 @pytest.mark.parametrize(
-    ("found", "has"),
+    ("actual", "has"),
     [
         (torch.tensor([True]), "dtype torch.bool"),
         (torch.tensor([1.0]), "dtype torch.float32"),
@@ -62,28 +62,28 @@ def test_what_is_no_float_or_another_float_is_named(x, y, message):
         (1, "type int"),
     ],
 )
-def test_what_is_no_integer_is_named(found, has):
-    with pytest.raises(TypeError, match=f"^x has {has}; it needs a tensor of integers"):
-        check_integers("x", found)
+def test_non_integers_raise(actual, has):
+    with pytest.raises(TypeError, match=f"^x has {has}; it needs a tensor of integers$"):
+        check_integers("x", actual)
 
 
-def test_a_range_holds_both_ends_and_an_empty_tensor():
+def test_range_includes_both_ends():
     check_range("x", torch.tensor([0, 5]), 0, 5)
     check_range("x", torch.tensor([200], dtype=torch.uint8), 0, 1000)
     check_range("x", torch.tensor([], dtype=torch.int64), 0, 5)
 
 
 @pytest.mark.parametrize(
-    ("found", "message"),
+    ("actual", "message"),
     [
         ([0, 6, 7], r"x\[2\] is 7; it needs to be from 0 to 5"),
         ([9, -1], r"x\[1\] is -1; it needs to be from 0 to 5"),
         ([[0, 5], [0, 6]], r"x\[1, 1\] is 6; it needs to be from 0 to 5"),
     ],
 )
-def test_an_entry_out_of_range_is_named_with_its_place(found, message):
+def test_entry_out_of_range_is_named_with_its_place(actual, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
-        check_range("x", torch.tensor(found), 0, 5)
+        check_range("x", torch.tensor(actual), 0, 5)
 
 
 def test_sizes_are_one_or_more():
@@ -95,14 +95,14 @@ def test_sizes_are_one_or_more():
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), float("inf")])
-def test_a_share_is_from_0_to_1(share):
+def test_share_outside_0_to_1_raises(share):
     with pytest.raises(ValueError, match=f"^dropout is {share}; it needs to be from 0 to 1$"):
         check_share("dropout", share)
     with pytest.raises(TypeError, match=r"^dropout has type str; it needs a number$"):
         check_share("dropout", str(share))
 
 
-def test_a_layer_says_which_dtype_it_needs():
+def test_dtype_of_the_layer_is_required():
     layer, x = nn.Linear(2, 2), torch.ones(2)
     check_floats(layer, x=x)
     with pytest.raises(TypeError, match=r"^x has dtype torch.float64; it needs torch.float32, the"):
@@ -115,7 +115,7 @@ def test_a_layer_says_which_dtype_it_needs():
             check_floats(without, x=x.double(), y=x)
 
 
-def test_what_is_missing_is_named_by_its_package():
+def test_missing_package_is_named():
     message = r"^d2l\.x needs nowhere; install what the book needs: pip"
     with pytest.raises(ModuleNotFoundError, match=message), optional_import("d2l.x"):
         raise ModuleNotFoundError(name="nowhere.inside")
@@ -124,7 +124,7 @@ def test_what_is_missing_is_named_by_its_package():
 # check_shapes ------------------------------------------------------------------------------------
 
 
-def test_axes_of_one_name_are_of_one_size():
+def test_equal_letters_match_equal_sizes():
     x, y = torch.ones(2, 3, 4), torch.ones(2, 5, 4)
     check_shapes(x=(x, "B", "Q", "D"), y=(y, "B", "K", "D"))
     check_shapes(x=(x, 2, 3, 4), y=(y, 2, "K", 4))
@@ -148,6 +148,6 @@ def test_axes_of_one_name_are_of_one_size():
         ((2, 3), ("N", "N"), "y has shape (2, 3); it needs (N, N)"),
     ],
 )
-def test_other_axes_are_named(y, axes, message):
+def test_wrong_axes_are_named(y, axes, message):
     with pytest.raises(ValueError, match=r"^" + re.escape(message) + "$"):
         check_shapes(x=(torch.ones(2, 3, 4), "B", "Q", "D"), y=(torch.ones(y), *axes))

@@ -82,7 +82,7 @@ TRAP = [
 ]
 
 
-def test_a_beam_finds_what_greedy_walks_past():
+def test_beam_finds_likelier_translation_than_greedy():
     model = EncoderDecoder(Nothing(), Table(TRAP))
     source = torch.zeros(2, 1, dtype=torch.long)
     for greedy in greedy_decode(model, source):
@@ -96,9 +96,20 @@ def test_a_beam_finds_what_greedy_walks_past():
         assert best.attention_weights is None
 
 
+def test_length_penalty_favours_longer_translations():
+    chances = [[0.0, 0.0, 0.5, 0.5, 0.0], *[[0.0, 0.0, 0.4, 0.6, 0.0]] * 4]
+    model, source = EncoderDecoder(Nothing(), Table(chances)), torch.zeros(1, 1, dtype=torch.long)
+    lengths = []
+    for penalty in (0.0, 1.0, 3.0):
+        (best,) = beam_search(model, source, beam_size=4, max_len=3, length_penalty=penalty)
+        lengths.append(len(best.tokens))
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1]
+
+
 @RANDOM_MODELS
 @given(decoder=decoders, seed=st.integers(0, 10**6))
-def test_a_beam_of_one_is_greedy(decoder, seed):
+def test_beam_of_one_equals_greedy(decoder, seed):
     model, (source, lengths) = build(decoder, seed), sentences(seed)
     greedy = greedy_decode(model, source, lengths, max_len=7)
     beam = beam_search(model, source, lengths, beam_size=1, max_len=7)
@@ -116,12 +127,12 @@ def tied(seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_ties_make_no_larger_beam_worse(seed):
+def test_larger_beams_never_score_lower_with_ties(seed):
     model, source = tied(seed), torch.zeros(1, 1, dtype=torch.long)
     (greedy,) = greedy_decode(model, source, max_len=5)
-    found = [beam_search(model, source, beam_size=k, max_len=5)[0] for k in (1, 2, 3, 4)]
-    assert found[0] == greedy
-    for smaller, larger in pairwise(found):
+    actual = [beam_search(model, source, beam_size=k, max_len=5)[0] for k in (1, 2, 3, 4)]
+    assert actual[0] == greedy
+    for smaller, larger in pairwise(actual):
         assert larger.score >= smaller.score
 
 
@@ -131,13 +142,13 @@ def test_larger_beams_never_score_lower(decoder, seed):
     model, (source, lengths) = build(decoder, seed), sentences(seed)
     before = [-torch.inf] * len(source)
     for beam_size in (1, 2, 3, 5, 8, 12):  # 12 is more than there are tokens
-        found = beam_search(model, source, lengths, beam_size=beam_size, max_len=6)
-        scores = [hypothesis.score for hypothesis in found]
+        actual = beam_search(model, source, lengths, beam_size=beam_size, max_len=6)
+        scores = [hypothesis.score for hypothesis in actual]
         assert all(new >= old - 1e-5 for new, old in zip(scores, before, strict=True))
         before = scores
 
 
-def test_a_beam_wide_enough_finds_the_best_of_all():
+def test_exhaustive_beam_finds_the_best_translation():
     model, (source, _) = build(Seq2SeqAttentionDecoder, 3), sentences(3, batch_size=1)
     everything = [()]
     best = -torch.inf
@@ -150,17 +161,17 @@ def test_a_beam_wide_enough_finds_the_best_of_all():
             complete = (ended[:, -1] == 2) | torch.tensor(ended.shape[1] == 3)
             best = max(best, scores[complete].max().item())
             everything = [tokens for tokens in everything if tokens[-1] != 2]
-    (found,) = beam_search(model, source, beam_size=VOCAB**2, max_len=3)
-    assert found.score == pytest.approx(best, abs=1e-5)
+    (actual,) = beam_search(model, source, beam_size=VOCAB**2, max_len=3)
+    assert actual.score == pytest.approx(best, abs=1e-5)
 
 
 @RANDOM_MODELS
 @given(decoder=decoders, seed=st.integers(0, 10**6), beam_size=st.integers(1, 4))
-def test_scores_are_the_model_s_own(decoder, seed, beam_size):
+def test_scores_equal_teacher_forcing(decoder, seed, beam_size):
     model, (source, lengths) = build(decoder, seed), sentences(seed)
-    found = greedy_decode(model, source, lengths, max_len=7)
-    found += beam_search(model, source, lengths, beam_size=beam_size, max_len=7)
-    for place, hypothesis in enumerate(found):
+    actual = greedy_decode(model, source, lengths, max_len=7)
+    actual += beam_search(model, source, lengths, beam_size=beam_size, max_len=7)
+    for place, hypothesis in enumerate(actual):
         row = place % len(source)
         alone = source[row : row + 1, : lengths[row]]
         said = log_probability(model, alone, hypothesis)
@@ -168,11 +179,11 @@ def test_scores_are_the_model_s_own(decoder, seed, beam_size):
 
 
 @pytest.mark.parametrize("search", [greedy_decode, beam_search])
-def test_weights_are_cut_where_the_sentences_end(search):
+def test_weights_end_with_their_sentences(search):
     model, (source, lengths) = build(Seq2SeqAttentionDecoder, 13), sentences(13, batch_size=8)
-    found = search(model, source, lengths, max_len=6)
-    assert len({len(hypothesis.tokens) for hypothesis in found}) > 1
-    for row, hypothesis in enumerate(found):
+    actual = search(model, source, lengths, max_len=6)
+    assert len({len(hypothesis.tokens) for hypothesis in actual}) > 1
+    for row, hypothesis in enumerate(actual):
         weights = hypothesis.attention_weights
         assert weights.shape == (len(hypothesis.tokens), lengths[row])
         assert 2 not in hypothesis.tokens
@@ -183,31 +194,10 @@ def test_weights_are_cut_where_the_sentences_end(search):
             torch.testing.assert_close(model.decoder.attention_weights[0], weights)
 
 
-@pytest.mark.parametrize("search", [greedy_decode, beam_search])
-def test_decoding_stops_at_max_len(search):
-    model, (source, lengths) = build(Seq2SeqDecoder, 0), sentences(0)
-    with torch.no_grad():
-        model.decoder.dense.bias[2] = -100  # never <eos>
-    for hypothesis in search(model, source, lengths, max_len=4):
-        assert len(hypothesis.tokens) == 4
-        assert not hypothesis.finished
-
-
-def test_what_a_search_does_unless_told_otherwise():
-    for search, expected in (
-        (greedy_decode, {"source_valid_lens": None, "max_len": 50, "bos": 1, "eos": 2}),
-        (
-            beam_search,
-            {
-                "source_valid_lens": None,
-                "beam_size": 4,
-                "length_penalty": 0.0,
-                "max_len": 50,
-                "bos": 1,
-                "eos": 2,
-            },
-        ),
-    ):
+def test_defaults_of_searches():
+    defaults = {"source_valid_lens": None, "max_len": 50, "bos": 1, "eos": 2}
+    beam_defaults = defaults | {"beam_size": 4, "length_penalty": 0.0}
+    for search, expected in ((greedy_decode, defaults), (beam_search, beam_defaults)):
         assert expected == {
             name: parameter.default
             for name, parameter in inspect.signature(search).parameters.items()
@@ -216,7 +206,7 @@ def test_what_a_search_does_unless_told_otherwise():
 
 
 @pytest.mark.parametrize("search", [greedy_decode, beam_search])
-def test_the_tokens_that_begin_and_end_can_be_chosen(search):
+def test_bos_and_eos_can_be_chosen(search):
     follows = [[0.0] * 5 for _ in range(5)]
     for token, following in ((4, 2), (2, 1), (1, 3), (3, 0), (0, 0)):
         follows[token][following] = 1.0
@@ -231,7 +221,7 @@ def test_the_tokens_that_begin_and_end_can_be_chosen(search):
 
 
 @pytest.mark.parametrize("search", [greedy_decode, beam_search])
-def test_a_search_goes_on_to_max_len_and_stops_when_all_have_ended(search):
+def test_search_ends_at_max_len_or_when_all_have_ended(search):
     steps = []
 
     class Counting(Table):
@@ -252,7 +242,7 @@ def test_a_search_goes_on_to_max_len_and_stops_when_all_have_ended(search):
     assert len(steps) == 1
 
 
-def test_a_search_stops_once_each_sentence_has_its_best():
+def test_search_stops_once_the_best_cannot_change():
     steps = []
 
     class Numbered(Encoder):
@@ -267,8 +257,8 @@ def test_a_search_stops_once_each_sentence_has_its_best():
     first = [0.0, 0.0, 0.6, 0.4] + [0.0] * 26  # what goes on here is likelier than
     second = [0.9 / 29] * 2 + [0.1] + [0.9 / 29] * 27  # what ends here
     model = EncoderDecoder(Numbered(), OfEachSentence([[first] * 30, [second] * 30]))
-    found = beam_search(model, torch.zeros(2, 1, dtype=torch.long), beam_size=2)
-    assert [best.tokens for best in found] == [[], []]
+    actual = beam_search(model, torch.zeros(2, 1, dtype=torch.long), beam_size=2)
+    assert [best.tokens for best in actual] == [[], []]
     assert len(steps) == 1
 
 
@@ -278,7 +268,7 @@ def modes(model):
 
 @pytest.mark.parametrize("search", [greedy_decode, beam_search])
 @pytest.mark.parametrize("training", [True, False])
-def test_a_search_leaves_every_mode_as_it_was(search, training):
+def test_search_restores_every_mode(search, training):
     model = build(Seq2SeqAttentionDecoder, 0).train(training)
     model.encoder.train(not training)
     before, while_at_it = modes(model), []
@@ -297,7 +287,7 @@ def test_a_search_leaves_every_mode_as_it_was(search, training):
 
 
 @pytest.mark.parametrize("search", [greedy_decode, beam_search])
-def test_a_search_holds_no_graph(search):
+def test_search_holds_no_graph(search):
     model, needed = build(Seq2SeqAttentionDecoder, 0), []
     model.decoder.dense.register_forward_hook(lambda *given: needed.append(given[-1].requires_grad))
     search(model, SOURCE, max_len=2)
@@ -305,7 +295,7 @@ def test_a_search_holds_no_graph(search):
     assert not any(needed)
 
 
-def test_sizes_that_make_no_sense_are_told_so():
+def test_wrong_arguments_raise():
     model, (source, lengths) = build(Seq2SeqDecoder, 0), sentences(0)
     for search in (greedy_decode, beam_search):
         with pytest.raises(ValueError, match=r"^max_len is 0; it needs to be 1 or more$"):
@@ -327,7 +317,7 @@ def test_sizes_that_make_no_sense_are_told_so():
 
 
 @pytest.mark.parametrize("search", [greedy_decode, beam_search])
-def test_a_decoder_without_a_source_is_served(search):
+def test_decoder_without_source_can_be_searched(search):
     class Silent(Encoder):
         def forward(self, X, *args):
             return None
@@ -341,7 +331,7 @@ def test_a_decoder_without_a_source_is_served(search):
     assert best.score == pytest.approx(log_probs[range(4), best.tokens].sum().item(), abs=1e-5)
 
 
-def test_writing_on_reads_all_that_was_written():
+def test_greedily_reads_all_earlier_tokens():
     torch.manual_seed(0)
     decoder = TransformerDecoder(VOCAB, 8, 8, 2, 2, cross_attention=False).eval()
     begun = torch.tensor([[4, 5, 6], [7, 8, 3]])
@@ -357,7 +347,7 @@ def test_writing_on_reads_all_that_was_written():
 
 @pytest.mark.parametrize("search", [greedy_decode, beam_search])
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_scores_without_a_likeliest_token_are_told_so(search, bad):
+def test_scores_without_likeliest_token_raise(search, bad):
     model = EncoderDecoder(Nothing(), Table(TRAP))
     source = torch.zeros(2, 1, dtype=torch.long)
     (right, _) = search(model, source)

@@ -65,20 +65,13 @@ def test_kernels_are_densities(name):
     assert (heights[120_000:].diff() <= 0).all(), "a kernel falls with the distance"
 
 
-def test_epanechnikov_is_the_parabola_and_not_the_tent():
-    u = torch.tensor([0.0, 0.5, 0.9, 1.0, 3.0], dtype=torch.float64)
-    wanted = torch.tensor([0.75, 0.5625, 0.1425, 0, 0], dtype=torch.float64)
-    torch.testing.assert_close(d2l.epanechnikov(u), wanted)
-    assert not torch.allclose(d2l.epanechnikov(u), d2l.triangular(u))
-
-
 # nadaraya_watson: properties
 
 
 @each_kernel
 @given(problem=problems())
 @steady
-def test_weights_are_a_distribution_or_nothing(name, problem):
+def test_weights_sum_to_one_or_are_zero(name, problem):
     predictions, weights = nadaraya_watson(*problem, KERNELS[name])
     queries, keys, values, _ = problem
     assert weights.shape == (len(queries), len(keys))
@@ -96,11 +89,11 @@ def test_weights_are_a_distribution_or_nothing(name, problem):
 @each_kernel
 @given(problem=problems())
 @steady
-def test_agrees_with_the_slow_loop(name, problem):
+def test_equals_loop(name, problem):
     predictions, _ = nadaraya_watson(*problem, KERNELS[name])
     expected = slowly(*problem, KERNELS[name])
     # The loop's Gaussian underflows far from the keys, and a compact kernel's edge is a matter of
-    # rounding: compare where the loop found a firm answer.
+    # rounding: compare where the loop actual a firm answer.
     queries, keys, _, bandwidth = problem
     u = (queries.unsqueeze(-1) - keys).abs() / bandwidth
     firm = (u.amin(dim=-1) < 30) & ((u - 1).abs() > 1e-9).all(dim=-1)
@@ -109,28 +102,21 @@ def test_agrees_with_the_slow_loop(name, problem):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("distance", [0, 250, 330, 1000, 30_000])
-def test_weights_are_right_however_far_the_keys_are(distance, dtype):
+def test_far_keys_get_exact_weights(distance, dtype):
     """Squares overflow from 256 on in float16, where the difference of two squares does not."""
     queries = torch.tensor([0.0, 0.5], dtype=dtype)
     keys = distance + torch.tensor([0.0, 0.5, 2.0, -64.0], dtype=dtype)
     values = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=dtype)
-    found = nadaraya_watson(queries, keys, values, 40.0)
-    wanted = nadaraya_watson(queries.double(), keys.double(), values.double(), 40.0)
+    actual = nadaraya_watson(queries, keys, values, 40.0)
+    expected = nadaraya_watson(queries.double(), keys.double(), values.double(), 40.0)
     precision = 4 * torch.finfo(dtype).eps
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(actual, expected, strict=True):
         assert one.dtype == dtype
         torch.testing.assert_close(one.double(), other, rtol=max(precision, 1e-4), atol=precision)
 
 
-def test_gaussian_weights_are_the_softmax_of_the_notes():
-    queries, keys = torch.tensor([0.3, 2.0]), torch.tensor([0.0, 1.0, 2.5])
-    _, weights = nadaraya_watson(queries, keys, keys, 1.0)
-    wanted = torch.softmax(-((queries.unsqueeze(-1) - keys) ** 2) / 2, dim=-1)
-    torch.testing.assert_close(weights, wanted)
-
-
 @pytest.mark.parametrize("name", ["boxcar", "epanechnikov", "triangular"])
-def test_out_of_reach_means_no_weights_and_no_prediction(name):
+def test_query_out_of_reach_has_zero_weights_and_nan_prediction(name):
     keys = torch.tensor([0.0, 1.0], requires_grad=True)
     values = torch.tensor([2.0, 4.0], requires_grad=True)
     queries = torch.tensor([0.5, 9.0])
@@ -145,7 +131,7 @@ def test_out_of_reach_means_no_weights_and_no_prediction(name):
 
 @each_kernel
 @pytest.mark.parametrize("bandwidth", [0.4, 1e-30])
-def test_a_batch_equals_its_rows(name, bandwidth):
+def test_batch_equals_its_rows(name, bandwidth):
     torch.manual_seed(1)
     queries, keys, values = torch.rand(3, 4), torch.rand(3, 6), torch.rand(3, 6)
     queries[:, 0] = keys[:, 0]
@@ -181,7 +167,7 @@ def test_leave_one_out_leaves_each_point_out_once():
 @each_kernel
 @given(problem=problems(min_keys=2))
 @steady
-def test_leave_one_out_error_is_the_loop_over_points(name, problem):
+def test_leave_one_out_error_equals_loop_over_points(name, problem):
     _, keys, values, bandwidth = problem
     squared = []
     for i in range(len(keys)):
@@ -191,11 +177,11 @@ def test_leave_one_out_error_is_the_loop_over_points(name, problem):
         )
         squared.append(((predicted - values[i]) ** 2).item())
     expected = math.inf if any(math.isnan(s) for s in squared) else sum(squared) / len(squared)
-    found = leave_one_out_error(keys, values, bandwidth, KERNELS[name]).item()
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    actual = leave_one_out_error(keys, values, bandwidth, KERNELS[name]).item()
+    assert actual == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_a_point_out_of_reach_makes_the_error_infinite():
+def test_point_out_of_reach_makes_error_infinite():
     keys, values = torch.tensor([0.0, 0.5, 9.0]), torch.tensor([1.0, 2.0, 3.0])
     assert leave_one_out_error(keys, values, 1.0, d2l.boxcar).item() == math.inf
 
@@ -231,13 +217,13 @@ X, Y = torch.tensor([0.0, 1.0, 2.0]), torch.tensor([1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize("bandwidth", [0, -1.0, math.nan, math.inf, 1e-300, torch.tensor(0.0)])
-def test_bad_bandwidths_say_so(bandwidth):
+def test_wrong_bandwidth_raises(bandwidth):
     for attempt in (
         lambda: nadaraya_watson(X, X, Y, bandwidth),
         lambda: leave_one_out_error(X, Y, bandwidth),
     ):
-        found = re.escape(str(float(bandwidth)))
-        with pytest.raises(ValueError, match=f"bandwidth is {found}; it needs to be positive"):
+        actual = re.escape(str(float(bandwidth)))
+        with pytest.raises(ValueError, match=f"bandwidth is {actual}; it needs to be positive"):
             attempt()
 
 
@@ -245,31 +231,19 @@ def test_bad_bandwidths_say_so(bandwidth):
     ("arguments", "message"),
     [
         ((X, X, Y[:2]), r"values has shape \(2,\); it needs \(K,\) = \(3,\)$"),
-        (
-            (X, X.reshape(1, 3), Y.reshape(1, 3)),
-            r"queries has shape \(3,\); it needs \(B, Q\) = \(1, Q\)",
-        ),
         ((X.reshape(1, 3), X, Y), r"queries has shape \(1, 3\); it needs \(Q,\)"),
-        ((torch.tensor(1.0), X, Y), r"queries has shape \(\); it needs \(Q,\)"),
         ((X, X[:0], Y[:0]), r"keys has shape \(0,\); it needs K ≥ 1"),
-        ((X, torch.tensor(1.0), torch.tensor(1.0)), r"keys has shape \(\); it needs \(K,\)$"),
         ((X, X, torch.tensor([1.0, math.nan, 2.0])), r"values\[1\] is nan; it needs to be finite"),
-        ((X, torch.tensor([1.0, 2.0, math.inf]), Y), r"keys\[2\] is inf; it needs to be finite"),
-        ((torch.tensor([-math.inf]), X, Y), r"queries\[0\] is -inf; it needs to be finite"),
     ],
 )
-def test_bad_data_is_named(arguments, message):
+def test_wrong_data_raises(arguments, message):
     with pytest.raises(ValueError, match="^" + message):
         nadaraya_watson(*arguments, 1.0)
 
 
-def test_leaving_one_out_needs_two():
+def test_leave_one_out_needs_two_points():
     with pytest.raises(ValueError, match=r"keys has shape \(1,\); it needs K ≥ 2"):
         leave_one_out_error(X[:1], Y[:1], 1.0)
-    with pytest.raises(ValueError, match=r"values has shape \(2,\); it needs \(K,\) = \(3,\)$"):
-        leave_one_out_error(X, Y[:2], 1.0)
-    with pytest.raises(ValueError, match=r"^points has shape \(2, 3\); it needs \(K,\)"):
-        leave_one_out(torch.zeros(2, 3))
     with pytest.raises(ValueError, match=r"^points has shape \(1,\); it needs K ≥ 2$"):
         leave_one_out(X[:1])
 
@@ -277,18 +251,18 @@ def test_leaving_one_out_needs_two():
 # The module
 
 
-def test_the_module_is_the_gaussian_with_bandwidth_one_over_w():
+def test_module_equals_gaussian_with_bandwidth_one_over_w():
     torch.manual_seed(0)
     queries, keys, values = torch.rand(5), torch.rand(7), torch.rand(7)
     net = d2l.NWKernelRegression()
     nn.init.constant_(net.w, 2.5)
     predictions = net(queries, keys.expand(5, 7), values.expand(5, 7))
-    wanted, weights = nadaraya_watson(queries, keys, values, 1 / 2.5, gaussian)
-    torch.testing.assert_close(predictions, wanted)
+    expected, weights = nadaraya_watson(queries, keys, values, 1 / 2.5, gaussian)
+    torch.testing.assert_close(predictions, expected)
     torch.testing.assert_close(net.attention_weights, weights)
 
 
-def test_the_module_can_learn_and_its_weights_hold_no_graph():
+def test_module_learns_and_its_weights_hold_no_graph():
     net = d2l.NWKernelRegression()
     assert [name for name, _ in net.named_parameters()] == ["w"]
     keys = torch.rand(6)
@@ -304,20 +278,17 @@ def test_the_module_can_learn_and_its_weights_hold_no_graph():
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        (((2, 1), (2, 3), (2, 3)), r"queries has shape \(2, 1\); it needs \(Q,\)"),
-        (((2,), (3,), (3,)), r"keys has shape \(3,\); it needs \(Q, K\) = \(2, K\)$"),
         (((2,), (3, 3), (3, 3)), r"keys has shape \(3, 3\); it needs \(Q, K\) = \(2, K\)$"),
         (((2,), (2, 0), (2, 0)), r"keys has shape \(2, 0\); it needs K ≥ 1$"),
-        (((2,), (2, 3), (3, 2)), r"values has shape \(3, 2\); it needs \(Q, K\) = \(2, 3\)$"),
     ],
 )
-def test_the_module_names_wrong_shapes(shapes, message):
+def test_module_rejects_wrong_shapes(shapes, message):
     with pytest.raises(ValueError, match="^" + message):
         d2l.NWKernelRegression()(*(torch.rand(shape) for shape in shapes))
 
 
 @pytest.mark.skipif(not NOTES.is_dir(), reason="the study notes are not beside this checkout")
-def test_the_listing_of_the_notes_runs_and_agrees():
+def test_listing_of_the_notes_agrees():
     text = "\n".join(p.read_text(encoding="utf-8") for p in sorted(NOTES.glob("004*.txt")))
     section = text.split("\n## 10.2.")[1].split("\n## 10.3.")[0]
     (listing,) = re.findall(r"```py\n(.*?)```", section, re.DOTALL)

@@ -94,7 +94,7 @@ def problems(draw):
 
 @DRAWN
 @given(problems())
-def test_it_is_pytorchs_own(problem):
+def test_output_and_weights_equal_pytorchs(problem):
     ours, (q, k, v), lens = problem
     twin = pytorch_twin(ours)
     masks = pytorch_masks(lens, q.shape[1], k.shape[1], ours.num_heads)
@@ -108,7 +108,7 @@ def test_it_is_pytorchs_own(problem):
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("lens", LENS)
-def test_gradients_are_pytorchs_own(bias, lens):
+def test_gradients_equal_pytorchs(bias, lens):
     ours = every_pooling(bias=bias)[0].double()
     twin, lens = pytorch_twin(ours), lengths(lens)
     ours_in = inputs(dtype=torch.float64, requires_grad=True)
@@ -123,7 +123,7 @@ def test_gradients_are_pytorchs_own(bias, lens):
 @pytest.mark.parametrize("which", [0, 1])
 @pytest.mark.parametrize("lens", [*LENS, [0, 3]])
 @pytest.mark.parametrize("num_heads", [1, 2, 4])
-def test_it_is_a_loop_over_heads(which, lens, num_heads):
+def test_equals_loop_over_heads(which, lens, num_heads):
     """Each head with its own block of the matrices, no axis of heads anywhere; additive, too."""
     attention, lens = every_pooling(num_heads, bias=True)[which], lengths(lens)
     q, k, v = inputs()
@@ -145,29 +145,10 @@ def test_it_is_a_loop_over_heads(which, lens, num_heads):
     torch.testing.assert_close(attention.attention_weights, torch.stack(weights, 1))
 
 
-def test_two_heads_by_hand():
-    """Head 1 reads the first halves, head 2 the second; W_o swaps them and doubles one."""
-    attention = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)
-    with torch.no_grad():
-        for layer in (attention.W_q, attention.W_k, attention.W_v):
-            nn.init.eye_(layer.weight)
-        attention.W_o.weight.copy_(
-            torch.tensor([[0.0, 0, 1, 0], [0, 0, 0, 1], [2, 0, 0, 0], [0, 2, 0, 0]])
-        )
-    log3 = math.log(3.0) * math.sqrt(2)  # heads are 2 wide: the score is divided by the root of 2
-    queries = torch.tensor([[[1.0, 0, 0, 1]]])
-    keys = torch.tensor([[[log3, 0, 0, 0], [0.0, 0, 0, log3]]])
-    values = torch.tensor([[[4.0, 0, 0, 40], [0.0, 8, 80, 0]]])
-    # head 1: 3/4 (4, 0) + 1/4 (0, 8) = (3, 2); head 2: 1/4 (0, 40) + 3/4 (80, 0) = (60, 10)
-    assert attention(queries, keys, values)[0, 0].tolist() == pytest.approx([60, 10, 6, 4])
-    weights = torch.tensor([[[[0.75, 0.25]], [[0.25, 0.75]]]])
-    torch.testing.assert_close(attention.attention_weights, weights)
-
-
 # The notes' names --------------------------------------------------------------------------------
 
 
-def test_the_notes_listing_runs():
+def test_listing_of_the_notes_runs():
     notes = sorted((ROOT.parent / "shared" / "notes").glob("004*.txt"))
     if not notes:
         pytest.skip("the study notes are not beside this checkout")
@@ -183,7 +164,7 @@ def test_the_notes_listing_runs():
 
 @DRAWN
 @given(*(st.integers(1, 4) for _ in range(4)))
-def test_splitting_and_joining(batch, length, num_heads, head_dim):
+def test_joining_undoes_splitting(batch, length, num_heads, head_dim):
     X = torch.arange(batch * length * num_heads * head_dim)
     X = X.reshape(batch, length, num_heads * head_dim)
     split = multihead.split_heads(X, num_heads)
@@ -209,8 +190,8 @@ def test_signature_and_parameters():
     assert {name: tuple(p.shape) for name, p in attention.state_dict().items()} == widths
     with_bias = d2l.MultiHeadAttention(3, 4, 5, 8, 2, 0.25, True)
     biases = {name.replace("weight", "bias"): (8,) for name in widths}
-    found = {name: tuple(p.shape) for name, p in with_bias.state_dict().items()}
-    assert found == widths | biases
+    actual = {name: tuple(p.shape) for name, p in with_bias.state_dict().items()}
+    assert actual == widths | biases
 
 
 # Rules of behaviour ------------------------------------------------------------------------------
@@ -219,7 +200,7 @@ def test_signature_and_parameters():
 @pytest.mark.parametrize("which", [0, 1])
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("lens", [[0, 4], [[0, 1, 4], [2, 0, 0]]])
-def test_nothing_to_look_at_gives_zero_and_finite_gradients(which, dtype, lens):
+def test_fully_masked_row_is_zero_with_finite_gradients(which, dtype, lens):
     attention, lens = every_pooling()[which].to(dtype), torch.tensor(lens)
     tensors = [x.to(dtype).requires_grad_() for x in inputs()]
     empty = (lens == 0).reshape(2, -1).expand(2, 3)
@@ -237,7 +218,7 @@ def test_nothing_to_look_at_gives_zero_and_finite_gradients(which, dtype, lens):
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_padding_changes_nothing(which):
+def test_padding_changes_no_output(which):
     attention = every_pooling()[which]
     q, k, v = inputs()
     lens = torch.tensor([4, 2])
@@ -248,7 +229,7 @@ def test_padding_changes_nothing(which):
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_causal_lengths_hide_what_comes_after_in_training_too(which):
+def test_causal_lengths_hide_later_keys_in_train_and_eval(which):
     attention = every_pooling()[which]
     q, k, v = inputs(num_keys=3)
     lens = torch.tensor([[1, 2, 3]] * 2)
@@ -260,82 +241,39 @@ def test_causal_lengths_hide_what_comes_after_in_training_too(which):
         torch.testing.assert_close(alone, trained[:, step : step + 1], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_weights_are_before_dropout_and_dropout_is_in_training_alone(which):
-    attention = every_pooling()[which]
-    attention.attention.dropout.p = 0.5
-    tensors = inputs()
-    calm = attention.eval()(*tensors)
-    assert torch.equal(attention(*tensors), calm)
-    weights = attention.attention_weights
-    assert not torch.allclose(attention.train()(*tensors), calm)
-    torch.testing.assert_close(attention.attention_weights, weights)
-
-
 # Errors ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("num_hiddens", "num_heads", "message"),
     [
-        (
-            100,
-            3,
-            "num_hiddens is 100; it needs to be a multiple of num_heads, 3",
-        ),
-        (
-            101,
-            3,
-            "num_hiddens is 101; it needs to be a multiple of num_heads, 3",
-        ),
-        (3, 4, "num_hiddens is 3; it needs to be a multiple of num_heads, 4"),
+        (100, 3, "num_hiddens is 100; it needs to be a multiple of num_heads, 3"),
         (0, 4, "num_hiddens is 0; it needs to be 1 or more"),
         (8, 0, "num_heads is 0; it needs to be 1 or more"),
-        (8, -2, "num_heads is -2; it needs to be 1 or more"),
     ],
 )
-def test_widths_that_heads_cannot_share(num_hiddens, num_heads, message):
+def test_width_not_divisible_by_heads_raises(num_hiddens, num_heads, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         d2l.MultiHeadAttention(8, 8, 8, num_hiddens, num_heads, 0)
 
 
 SHAPE_ERRORS = [
-    ((3, 8), (2, 4, 3), (2, 4, 5), r"queries has shape \(3, 8\); it needs \(B, Q, 8\)"),
-    ((2, 3, 7), (2, 4, 3), (2, 4, 5), r"queries has shape \(2, 3, 7\); it needs \(B, Q, 8\)"),
     (
         (2, 2, 8, 8),
         (2, 2, 8, 3),
         (2, 2, 8, 5),
-        r"queries has shape \(2, 2, 8, 8\); it needs \(B, Q, 8\)",
+        "queries has shape (2, 2, 8, 8); it needs (B, Q, 8)",
     ),
-    *(
-        (
-            (2, 3, 8),
-            keys,
-            (2, 4, 5),
-            rf"keys has shape {re.escape(str(keys))}; "
-            r"it needs \(B, K, 3\) = \(2, K, 3\)",
-        )
-        for keys in [(2, 3), (1, 4, 3), (3, 4, 3), (2, 4, 2), (2, 4, 4), (2, 4, 3, 3)]
-    ),
-    *(
-        (
-            (2, 3, 8),
-            (2, 4, 3),
-            values,
-            rf"values has shape {re.escape(str(values))}; "
-            r"it needs \(B, K, 5\) = \(2, 4, 5\)",
-        )
-        for values in [(2, 5), (1, 4, 5), (2, 3, 5), (2, 4, 4), (2, 4, 5, 5)]
-    ),
+    ((2, 3, 8), (1, 4, 3), (1, 4, 5), "keys has shape (1, 4, 3); it needs (B, K, 3) = (2, K, 3)"),
+    ((2, 3, 8), (2, 4, 3), (2, 3, 5), "values has shape (2, 3, 5); it needs (B, K, 5) = (2, 4, 5)"),
 ]
 
 
 @pytest.mark.parametrize(("queries", "keys", "values", "message"), SHAPE_ERRORS)
-def test_wrong_shapes_are_named(queries, keys, values, message):
+def test_wrong_shapes_raise(queries, keys, values, message):
     tensors = [torch.ones(shape) for shape in (queries, keys, values)]
     for attention in every_pooling():
-        with pytest.raises(ValueError, match=f"^{message}$"):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             attention(*tensors)
 
 
@@ -344,7 +282,7 @@ def test_wrong_shapes_are_named(queries, keys, values, message):
 
 @pytest.mark.parametrize("which", [0, 1])
 @pytest.mark.parametrize("lens", [*LENS, [0, 3]])
-def test_project_and_attend_are_a_call_in_two_steps(which, lens):
+def test_project_then_attend_equals_forward(which, lens):
     attention, (q, k, v) = every_pooling(bias=True)[which], inputs()
     expected = attention(q, k, v, lengths(lens))
     weights = attention.attention_weights
@@ -356,16 +294,3 @@ def test_project_and_attend_are_a_call_in_two_steps(which, lens):
     step = None if mask is None else mask.expand(2, 1, 3, 4)[:, :, 1:2]
     alone = attention.attend(q[:, 1:2], keys, values, step)  # what is projected serves any query
     torch.testing.assert_close(alone, expected[:, 1:2])
-
-
-def test_keys_are_projected_once_for_all_steps():
-    """By additive pooling too, which has a projection of its own."""
-    attention, (q, k, v) = every_pooling()[1], inputs()
-    projections = []
-    for layer in (attention.W_k, attention.attention.W_k):
-        layer.register_forward_hook(lambda layer, *_: projections.append(layer))
-    expected = attention(q, k, v)
-    keys, values = attention.project(k, v)
-    steps = [attention.attend(step, keys, values) for step in q.split(1, dim=1)]
-    assert projections == 2 * [attention.W_k, attention.attention.W_k]
-    torch.testing.assert_close(torch.cat(steps, dim=1), expected)

@@ -34,34 +34,14 @@ def formula(i, column, width):
 
 @DRAWN
 @given(st.integers(1, 40), st.integers(1, 33))
-def test_sinusoids_are_the_formula(max_len, width):
+def test_sinusoids_equal_formula(max_len, width):
     expected = [[formula(i, j, width) for j in range(width)] for i in range(max_len)]
-    found = d2l.sinusoids(max_len, width)
-    assert found.dtype == torch.float32
-    torch.testing.assert_close(found, torch.tensor(expected), rtol=0, atol=1e-7)
+    actual = d2l.sinusoids(max_len, width)
+    assert actual.dtype == torch.float32
+    torch.testing.assert_close(actual, torch.tensor(expected), rtol=0, atol=1e-7)
 
 
 positions = st.integers(0, 300)
-
-
-@DRAWN
-@given(positions, positions, st.integers(1, 8))
-def test_a_shift_is_a_rotation_of_each_pair(i, offset, pairs):
-    """p_{i+δ} = R(δ) p_i, with a matrix that knows the offset alone."""
-    P = d2l.sinusoids(601, 2 * pairs).double().unflatten(1, (pairs, 2))  # (T, J, 2)
-    frequencies = 10000.0 ** (-torch.arange(pairs, dtype=torch.float64) / pairs)
-    cos, sin = torch.cos(offset * frequencies), torch.sin(offset * frequencies)
-    R = torch.stack((torch.stack((cos, sin), -1), torch.stack((-sin, cos), -1)), -2)  # (J, 2, 2)
-    rotated = (R @ P[i].unsqueeze(-1)).squeeze(-1)  # (J, 2, 2) x (J, 2, 1) -> (J, 2, 1) -> (J, 2)
-    torch.testing.assert_close(rotated, P[i + offset], rtol=0, atol=1e-6)
-
-
-@DRAWN
-@given(positions, positions, positions, st.integers(1, 8))
-def test_inner_products_know_the_offset_alone(i, j, offset, pairs):
-    P = d2l.sinusoids(601, 2 * pairs).double()
-    assert float(P[i] @ P[i + offset]) == pytest.approx(float(P[j] @ P[j + offset]), abs=1e-5)
-    assert float(P[i] @ P[i]) == pytest.approx(pairs, abs=1e-5)
 
 
 # The modules -------------------------------------------------------------------------------------
@@ -75,7 +55,7 @@ def encoding_of(kind, *args, **kwargs):
 
 @DRAWN
 @given(st.sampled_from(BOTH), st.integers(1, 9), st.integers(0, 12), st.integers(0, 12))
-def test_each_step_gets_its_row(kind, width, start, length):
+def test_each_step_adds_its_row(kind, width, start, length):
     encoding = encoding_of(kind, width, 0.0, max_len=24)
     X = torch.randn(3, length, width)
     before = X.clone()
@@ -87,7 +67,7 @@ def test_each_step_gets_its_row(kind, width, start, length):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_step_by_step_is_all_at_once(kind):
+def test_step_by_step_equals_one_pass(kind):
     encoding = kind(4, 0, 7)
     X = torch.randn(2, 7, 4)
     steps = [encoding(X[:, t : t + 1], start=t) for t in range(7)]
@@ -104,7 +84,7 @@ def test_signature(kind):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_dropout_takes_entries_of_the_sum_in_training_alone(kind):
+def test_dropout_acts_on_the_sum_in_training(kind):
     encoding = kind(50, 0.5, 40)
     X = torch.full((2, 40, 50), 5.0)
     output = encoding(X)
@@ -117,7 +97,7 @@ def test_dropout_takes_entries_of_the_sum_in_training_alone(kind):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_the_table_moves_with_its_module(kind):
+def test_table_moves_with_module(kind):
     encoding = kind(4, 0, 10)
     assert encoding.double()(torch.zeros(1, 2, 4, dtype=torch.float64)).dtype == torch.float64
     for dtype in (torch.float16, torch.bfloat16):
@@ -126,11 +106,17 @@ def test_the_table_moves_with_its_module(kind):
     assert moved(torch.empty(1, 2, 4, device="meta")).is_meta
 
 
+def test_learned_positions_start_small():
+    P = d2l.LearnedPositionalEncoding(64, 0).P
+    assert P.mean().item() == pytest.approx(0, abs=0.001)
+    assert P.std().item() == pytest.approx(0.02, abs=0.001)
+
+
 # Errors ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_positions_past_the_table(kind):
+def test_positions_past_the_table_raise(kind):
     encoding = kind(4, 0, max_len=6)
     assert encoding(torch.zeros(1, 6, 4)).shape == (1, 6, 4)
     assert encoding(torch.zeros(1, 1, 4), start=5).shape == (1, 1, 4)
@@ -145,7 +131,7 @@ def test_positions_past_the_table(kind):
 
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 5), (2, 3, 3), (2, 2, 3, 4)])
-def test_wrong_shapes_are_named(kind, shape):
+def test_wrong_shapes_raise(kind, shape):
     message = re.escape(f"X has shape {shape}; it needs (B, T, 4)")
     with pytest.raises(ValueError, match=f"^{message}$"):
         kind(4, 0, 10)(torch.zeros(shape))
@@ -154,7 +140,7 @@ def test_wrong_shapes_are_named(kind, shape):
 # The notes' own listing --------------------------------------------------------------------------
 
 
-def test_the_notes_listing_gives_the_same():
+def test_listing_of_the_notes_agrees():
     notes = sorted((ROOT.parent / "shared" / "notes").glob("004*.txt"))
     if not notes:
         pytest.skip("the study notes are not beside this checkout")

@@ -77,8 +77,8 @@ def sources(batch_size=3, length=5, seed=1):
     return tokens(batch_size, length, high=SOURCE_VOCAB, seed=seed)
 
 
-def close(found, expected, atol=1e-5):
-    torch.testing.assert_close(found, expected, rtol=0, atol=atol)
+def close(actual, expected, atol=1e-5):
+    torch.testing.assert_close(actual, expected, rtol=0, atol=atol)
 
 
 def hidden(lens, num_keys):
@@ -179,7 +179,7 @@ def decoder_blocks(problem, dtype, **tolerances):
 @pytest.mark.parametrize("blocks", [encoder_blocks, decoder_blocks])
 @DRAWN
 @given(problem=problems)
-def test_a_block_is_pytorchs_own_outputs_and_gradients(blocks, problem):
+def test_block_equals_pytorchs_with_gradients(blocks, problem):
     """In double precision, where another formula could not hide in the rounding."""
     blocks(problem, torch.float64, rtol=1e-9, atol=1e-9)
 
@@ -188,7 +188,7 @@ def test_a_block_is_pytorchs_own_outputs_and_gradients(blocks, problem):
 @pytest.mark.parametrize("padded", [False, True])
 @ORDERS
 @BIASES
-def test_a_block_is_pytorchs_own_in_single_precision(blocks, padded, norm_first, bias):
+def test_block_equals_pytorchs_in_single_precision(blocks, padded, norm_first, bias):
     sizes = {"batch": 4, "source": 12, "target": 9, "num_heads": 4, "head_dim": 8, "seed": 1}
     problem = sizes | {"padded": padded, "norm_first": norm_first, "bias": bias}
     blocks(problem, torch.float32, rtol=1e-5, atol=1e-5)
@@ -224,7 +224,7 @@ def embedded(stack, X):
 @ORDERS
 @BIASES
 @pytest.mark.parametrize("lens", [None, LENS], ids=["full", "padded"])
-def test_the_stacks_are_pytorchs_own_outputs_and_gradients(norm_first, bias, lens):
+def test_stacks_equal_pytorchs_with_gradients(norm_first, bias, lens):
     model = build(norm_first=norm_first, bias=bias).double()
     encoder, decoder = pytorch_stacks(model, norm_first)
     source, target = sources(), tokens(3, 4)
@@ -286,7 +286,7 @@ models = st.fixed_dictionaries(
 
 @DRAWN
 @given(models, st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(1, 8), st.data())
-def test_chunk_by_chunk_is_at_once(options, lens, length, data):
+def test_decoding_in_chunks_equals_one_pass(options, lens, length, data):
     model, lens = build(**options).eval(), torch.tensor(lens)
     source, target = sources(len(lens)), tokens(len(lens), length)
     whole, last = model(source, target, lens)
@@ -304,13 +304,13 @@ def test_chunk_by_chunk_is_at_once(options, lens, length, data):
         position = rows.stop
         assert state.position == position
     for kept, at_once in zip(state.blocks, last.blocks, strict=True):
-        for found, expected in zip(kept.past, at_once.past, strict=True):
-            close(found, expected)
+        for actual, expected in zip(kept.past, at_once.past, strict=True):
+            close(actual, expected)
 
 
 @DRAWN
 @given(models, st.lists(st.integers(0, 2), min_size=1, max_size=5), st.integers(1, 4), st.data())
-def test_a_beam_may_reorder_what_is_kept(options, rows, steps, data):
+def test_selected_state_continues_selected_rows(options, rows, steps, data):
     """Rows of a state may be repeated, permuted and left out, between any two steps."""
     model, rows = build(**options).eval(), torch.tensor(rows)
     lens = data.draw(st.sampled_from([None, LENS]))
@@ -335,7 +335,7 @@ def tensors_of(state):
 
 @pytest.mark.parametrize("mode", [torch.enable_grad, torch.no_grad, torch.inference_mode])
 @pytest.mark.parametrize("steps", [0, 1])  # after one step there is room for more
-def test_a_state_is_a_value(mode, steps):
+def test_forward_leaves_its_state_unchanged(mode, steps):
     """Whatever goes on from a state leaves it as it is, so that another can go on from it."""
     model = build().eval()
     with mode():
@@ -356,15 +356,35 @@ def test_a_state_is_a_value(mode, steps):
 
 
 @pytest.mark.skipif(not hasattr(torch.compiler, "set_stance"), reason="PyTorch below 2.6")
-def test_a_step_can_be_exported():
+def test_step_can_be_exported():
     decoder = language_model().eval()
     with torch.no_grad():
         _, state = decoder(tokens(2, 3), decoder.init_state())
         _, state = decoder(tokens(2, 1), state)
         expected, _ = decoder(tokens(2, 1, seed=2), state)
         program = torch.export.export(decoder, (tokens(2, 1, seed=2), state))
-        found, _ = program.module()(tokens(2, 1, seed=2), state)
-    close(found, expected)
+        actual, _ = program.module()(tokens(2, 1, seed=2), state)
+    close(actual, expected)
+
+
+class FromTokens(nn.Module):
+    """A decoder from the start of a sequence, as it is exported."""
+
+    def __init__(self, decoder):
+        super().__init__()
+        self.decoder = decoder
+
+    def forward(self, X):
+        return self.decoder(X, self.decoder.init_state())[0]
+
+
+def test_decoder_can_be_exported_with_a_dynamic_length():
+    model = FromTokens(language_model()).eval()
+    steps = torch.export.Dim("steps", min=2, max=900)
+    program = torch.export.export(model, (tokens(2, 5),), dynamic_shapes={"X": {1: steps}})
+    for length in (3, 11):
+        X = tokens(2, length)
+        close(program.module()(X), model(X))
 
 
 # Who sees what -----------------------------------------------------------------------------------
@@ -381,7 +401,7 @@ def changed_at(X, step, high):
 @pytest.mark.parametrize("dropout", [0, 0.3])
 @pytest.mark.parametrize("alone", [False, True])
 @ORDERS
-def test_no_step_sees_a_later_one(training, dropout, alone, norm_first):
+def test_no_step_sees_a_later_token(training, dropout, alone, norm_first):
     model = build(dropout=dropout, norm_first=norm_first)
     decoder = model.decoder
     if alone:
@@ -405,7 +425,7 @@ def test_no_step_sees_a_later_one(training, dropout, alone, norm_first):
 
 @DRAWN
 @given(models, st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(0, 4), st.data())
-def test_padding_changes_nothing(options, lens, extra, data):
+def test_padding_changes_no_valid_output(options, lens, extra, data):
     """Neither how much of it there is, nor what stands in it, nor the rest of the batch."""
     model, lens = build(**options).eval(), torch.tensor(lens)
     source, target = sources(len(lens)), tokens(len(lens), 3)
@@ -421,16 +441,6 @@ def test_padding_changes_nothing(options, lens, extra, data):
             close(model(alone, target[row : row + 1])[0][0], logits[row])
 
 
-def test_each_query_may_have_a_length_of_its_own():
-    """Then an encoder block reads in one direction."""
-    block = shake(d2l.EncoderBlock(WIDTH, 6, 2))
-    X, lens = torch.randn(2, 4, WIDTH), torch.tensor([[1, 2, 3, 4]] * 2)
-    output = block(X, lens)
-    for step in range(1, 5):
-        close(block(X[:, :step], lens[:, :step]), output[:, :step])
-    assert not torch.allclose(block(X)[:, :3], output[:, :3], atol=1e-3)
-
-
 # The pieces --------------------------------------------------------------------------------------
 
 
@@ -441,7 +451,7 @@ def by_hand(X, weight, bias):
     return centred / deviation * weight + bias
 
 
-def test_add_norm_is_the_formula():
+def test_add_norm_equals_formula():
     post, pre = (shake(d2l.AddNorm(WIDTH, 0, norm_first=order)) for order in (False, True))
     X, Y = torch.randn(2, 3, WIDTH), torch.randn(2, 3, WIDTH)
     before = X.clone(), Y.clone()
@@ -453,7 +463,7 @@ def test_add_norm_is_the_formula():
 
 
 @ORDERS
-def test_add_norm_drops_of_what_the_sublayer_gave_in_training_alone(norm_first):
+def test_add_norm_drops_sublayer_output_in_training(norm_first):
     add_norm = d2l.AddNorm(50, 0.3, norm_first=norm_first)
     X, Y = torch.randn(2, 50), torch.randn(2, 50)
     torch.manual_seed(1)
@@ -464,62 +474,28 @@ def test_add_norm_drops_of_what_the_sublayer_gave_in_training_alone(norm_first):
         close(add_norm(X, Y), X + added if norm_first else by_hand(X + added, 1, 0))
 
 
-@DRAWN
-@given(st.integers(1, 2), st.integers(1, 4), st.integers(1, 4), st.integers(1, 4))
-def test_the_network_acts_on_each_position_alone(batch, steps, width, outputs):
-    """Its Jacobian has a block for each position, and nothing beside them."""
-    torch.manual_seed(0)
-    ffn = shake(d2l.PositionWiseFFN(width, 5, outputs))
-    X = torch.randn(batch, steps, width)
-    jacobian = torch.autograd.functional.jacobian(ffn, X)  # (B, T, outputs, B, T, width)
-    jacobian = jacobian.transpose(2, 3).transpose(3, 4).flatten(0, 1).flatten(1, 2)
-    for row, position in enumerate(X.flatten(0, 1)):
-        own = torch.autograd.functional.jacobian(ffn, position)  # (outputs, width)
-        close(jacobian[row, row], own)
-        jacobian[row, row] = 0
-        close(ffn(X).flatten(0, 1)[row], ffn(position))
-    assert jacobian.count_nonzero() == 0
+def test_token_vectors_have_length_one_at_first():
+    for stack in (d2l.TransformerEncoder, d2l.TransformerDecoder):
+        lengths = stack(100, 64, 8, 2, 1).embedding.weight.norm(dim=1)
+        assert lengths.mean().item() == pytest.approx(1, abs=0.05)
 
 
-def test_the_network_is_the_formula():
+def test_ffn_equals_formula():
     ffn, X = shake(d2l.PositionWiseFFN(3, 5, 2)), torch.randn(4, 3)
     inner = (X @ ffn.dense1.weight.T + ffn.dense1.bias).clamp(min=0)
     assert (inner == 0).any()
     close(ffn(X), inner @ ffn.dense2.weight.T + ffn.dense2.bias)
 
 
-def test_positions_advance_with_the_step():
-    """The same token again and again: what a block gets differs by the waves alone."""
-    decoder, seen = language_model(), []
-    decoder.blks[0].register_forward_pre_hook(lambda _, args: seen.append(args[0][0]))
-    state = decoder.init_state()
-    for chunk in torch.full((1, 6), 5).split([1, 3, 2], dim=1):
-        _, state = decoder(chunk, state)
-    close(torch.cat(seen), embedded(decoder, torch.full((1, 6), 5))[0])
-
-
-@ORDERS
-@BIASES
-def test_every_parameter_learns(norm_first, bias):
-    model = build(norm_first=norm_first, bias=bias)
-    target = tokens(3, 4)
-    logits, _ = model(sources(), d2l.shift_right(target), LENS)
-    d2l.masked_loss(logits, target, torch.tensor([4, 1, 3])).backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        if not name.endswith("W_k.bias"):  # it adds the same to all scores of a query
-            assert parameter.grad.abs().sum() > 1e-6, name
-
-
 # Encoder alone, decoder alone --------------------------------------------------------------------
 
 
-def test_a_decoder_alone_is_an_encoder_that_reads_in_one_direction():
+def test_decoder_without_source_equals_causal_encoder():
     decoder = language_model()
     encoder = d2l.TransformerEncoder(TARGET_VOCAB, WIDTH, 6, 2, 2)
     names = {"attention1": "attention", "addnorm3": "addnorm2"}
     weights = {
-        re.sub("attention1|addnorm3", lambda found: names[found[0]], name): value
+        re.sub("attention1|addnorm3", lambda actual: names[actual[0]], name): value
         for name, value in decoder.state_dict().items()
         if not name.startswith("dense.")
     }
@@ -532,28 +508,12 @@ def test_a_decoder_alone_is_an_encoder_that_reads_in_one_direction():
     assert [block.source for block in state.blocks] == [None, None]
 
 
-@ORDERS
-@pytest.mark.parametrize("sublayer", ["attention", "ffn"])
-def test_of_sublayers_that_give_nothing_the_residual_is_left(norm_first, sublayer):
-    block = d2l.EncoderBlock(WIDTH, 6, 2, norm_first=norm_first)
-    for parameter in getattr(block, sublayer).parameters():
-        nn.init.zeros_(parameter)
-    X = torch.randn(2, 3, WIDTH)
-    seen = []
-    block.addnorm1.register_forward_hook(lambda _, args, out: seen.append((*args, out)))
-    block.addnorm2.register_forward_hook(lambda _, args, out: seen.append((*args, out)))
-    block(X)
-    (into, given, out) = seen[0 if sublayer == "attention" else 1]
-    assert given.count_nonzero() == 0
-    close(out, into if norm_first else nn.functional.layer_norm(into, (WIDTH,)))
-
-
 # Weights -----------------------------------------------------------------------------------------
 
 
 @DRAWN
 @given(models, st.lists(st.integers(0, 5), min_size=1, max_size=3))
-def test_rows_of_weights_sum_to_one_over_what_may_be_seen(options, lens):
+def test_weights_sum_to_one_over_visible_keys(options, lens):
     model, lens = build(**options), torch.tensor(lens)
     batch, layers, heads = len(lens), options["num_layers"], options["num_heads"]
     model(sources(batch), tokens(batch, 4), lens)
@@ -576,7 +536,7 @@ def test_rows_of_weights_sum_to_one_over_what_may_be_seen(options, lens):
     assert own.triu(1).count_nonzero() == 0
 
 
-def test_weights_before_a_pass_and_without_a_source():
+def test_missing_weights_raise():
     model, alone = build(), language_model()
     for read in (
         lambda: model.encoder.attention_weights,
@@ -594,7 +554,7 @@ def test_weights_before_a_pass_and_without_a_source():
 
 
 @FLOATS
-def test_nothing_to_look_at_gives_finite_numbers_and_gradients(dtype):
+def test_fully_masked_rows_give_finite_outputs_and_gradients(dtype):
     model, lens = build(bias=True).to(dtype), torch.tensor([5, 0, 3])
     logits, _ = model(sources(), tokens(3, 4), lens)
     assert logits.dtype == model.decoder.attention_weights.dtype == dtype
@@ -619,7 +579,7 @@ def strong(seed, **options):
 
 @DRAWN
 @given(st.integers(0, 10**6), st.booleans(), st.integers(2, 5))
-def test_greedy_and_beams(seed, norm_first, beam_size):
+def test_beam_search_equals_greedy_or_better_with_transformer(seed, norm_first, beam_size):
     model, source = strong(seed, norm_first=norm_first), sources(seed=seed)
     greedy = d2l.greedy_decode(model, source, LENS, max_len=6)
     one = d2l.beam_search(model, source, LENS, beam_size=1, max_len=6)
@@ -628,30 +588,18 @@ def test_greedy_and_beams(seed, norm_first, beam_size):
     for row, (small, other, large) in enumerate(zip(greedy, one, beam, strict=True)):
         assert large.score >= small.score - 1e-5
         close(other.attention_weights, small.attention_weights)
-        for found in (small, large):  # what the model says of it, all tokens read at once
-            target = torch.tensor([found.tokens + [2] * found.finished])
+        for actual in (small, large):  # what the model says of it, all tokens read at once
+            target = torch.tensor([actual.tokens + [2] * actual.finished])
             alone = source[row : row + 1, : LENS[row]]
             logits, _ = model.eval()(alone, d2l.shift_right(target))
             log_probs = logits.log_softmax(-1).gather(2, target.unsqueeze(-1))
-            assert found.score == pytest.approx(log_probs.sum().item(), abs=1e-4)
-            weights = model.decoder.attention_weights[0, :, :, : len(found.tokens)]
-            assert found.attention_weights.shape == (2, 2, len(found.tokens), LENS[row])
-            close(found.attention_weights, weights)
+            assert actual.score == pytest.approx(log_probs.sum().item(), abs=1e-4)
+            weights = model.decoder.attention_weights[0, :, :, : len(actual.tokens)]
+            assert actual.attention_weights.shape == (2, 2, len(actual.tokens), LENS[row])
+            close(actual.attention_weights, weights)
 
 
 SEARCHES = pytest.mark.parametrize("search", [d2l.greedy_decode, d2l.beam_search])
-
-
-@SEARCHES
-@pytest.mark.parametrize(("chance_of_eos", "length"), [(50.0, 0), (-50.0, 4)])
-def test_decoding_stops_early_and_at_max_len(search, chance_of_eos, length):
-    model, steps = build(), []
-    model.decoder.dense.bias.data[2] = chance_of_eos
-    model.decoder.register_forward_hook(lambda _, args, __: steps.append(args[0].shape[1]))
-    for found in search(model, sources(), LENS, max_len=4):
-        assert len(found.tokens) == length
-        assert found.finished == (length == 0)
-    assert steps == [1] * max(length, 1)
 
 
 def test_teacher_forced_attention_has_layers_and_heads():
@@ -666,59 +614,31 @@ def test_teacher_forced_attention_has_layers_and_heads():
     close(second, model.decoder.attention_weights[1, :, :, :1, :2])
 
 
-# Copies, files, devices --------------------------------------------------------------------------
-
-
 # The notes' names --------------------------------------------------------------------------------
 
 
 STACK = ["vocab_size", "num_hiddens", "ffn_num_hiddens", "num_heads", "num_layers", "dropout"]
-BOTH = {"norm_first": False, "bias": False}
-AFTER = {"num_kv_heads": None, "relative": None, "window": None, "num_first": 0}
 BLOCK = ["num_hiddens", "ffn_num_hiddens", "num_heads", "dropout"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "names", "defaults"),
+    ("kind", "names"),
     [
-        (d2l.PositionWiseFFN, ["ffn_num_input", "ffn_num_hiddens", "ffn_num_outputs"], {}),
-        (d2l.AddNorm, ["normalized_shape", "dropout"], {"norm_first": False}),
-        (d2l.EncoderBlock, BLOCK, {**BOTH, **AFTER}),
-        (
-            d2l.DecoderBlock,
-            BLOCK,
-            {**BOTH, "cross_attention": True, **AFTER},
-        ),
-        (d2l.TransformerEncoder, STACK, {**BOTH, "max_len": 1000, "pos_encoding": None, **AFTER}),
-        (
-            d2l.TransformerDecoder,
-            STACK,
-            {**BOTH, "cross_attention": True, "max_len": 1000, "pos_encoding": None, **AFTER},
-        ),
+        (d2l.PositionWiseFFN, ["ffn_num_input", "ffn_num_hiddens", "ffn_num_outputs"]),
+        (d2l.AddNorm, ["normalized_shape", "dropout"]),
+        (d2l.EncoderBlock, BLOCK),
+        (d2l.DecoderBlock, BLOCK),
+        (d2l.TransformerEncoder, STACK),
+        (d2l.TransformerDecoder, STACK),
     ],
 )
-def test_signatures(kind, names, defaults):
+def test_positional_arguments_are_those_of_the_notes(kind, names):
     arguments = inspect.signature(kind).parameters
-    assert list(arguments) == [*names, *defaults]
-    for name, default in defaults.items():
+    assert list(arguments)[: len(names)] == names
+    for name in list(arguments)[len(names) :]:
         assert arguments[name].kind is inspect.Parameter.KEYWORD_ONLY
-        assert arguments[name].default is default or arguments[name].default == default
     if len(names) > 3:  # all but the two small ones may do without dropout
         assert arguments["dropout"].default == 0
-
-
-@ORDERS
-@BIASES
-def test_options_reach_every_block(norm_first, bias):
-    model = build(num_layers=3, norm_first=norm_first, bias=bias)
-    for stack in (model.encoder, model.decoder):
-        assert len(stack.blks) == 3
-        parts = list(stack.modules())
-        attentions = [part for part in parts if isinstance(part, d2l.MultiHeadAttention)]
-        norms = [part for part in parts if isinstance(part, d2l.AddNorm)]
-        assert {(part.W_q.bias is not None, part.num_heads) for part in attentions} == {(bias, 2)}
-        assert {part.norm_first for part in norms} == {norm_first}
-        assert isinstance(stack.ln, nn.LayerNorm) == norm_first
 
 
 # Errors ------------------------------------------------------------------------------------------
@@ -742,17 +662,15 @@ ZEROS = torch.zeros(2, 3, dtype=torch.long)
     [
         (ZEROS + 11, ValueError, r"X\[0, 0\] is 11; it needs to be from 0 to 10"),
         (ZEROS.float(), TypeError, "X has dtype torch.float32; it needs a tensor of integers, .*"),
-        (ZEROS.tolist(), TypeError, "X has type list; it needs a tensor of integers, .*"),
         (ZEROS[0], ValueError, r"X has shape \(3,\); it needs \(B, T\), both above 0"),
-        (ZEROS[:, :0], ValueError, r"X has shape \(2, 0\); it needs \(B, T\), both above 0"),
         (
             ZEROS.repeat(1, 3),
             ValueError,
-            "max_len is 8; it needs to be 9 or more: X has 9 steps from position 0 on",
+            "max_len is 8; it needs to be 9 or more: X has 9 .*",
         ),
     ],
 )
-def test_wrong_tokens_are_named(X, error, message):
+def test_wrong_tokens_raise(X, error, message):
     encoder = d2l.TransformerEncoder(11, WIDTH, 6, 2, 1, max_len=8)
     decoder = d2l.TransformerDecoder(11, WIDTH, 6, 2, 1, cross_attention=False, max_len=8)
     with pytest.raises(error, match=f"^{message}$"):
@@ -761,7 +679,7 @@ def test_wrong_tokens_are_named(X, error, message):
         decoder(X, decoder.init_state())
 
 
-def test_a_state_of_another_decoder_is_refused():
+def test_state_of_another_decoder_raises():
     with_source, alone = build().decoder, language_model()
     state = with_source.init_state(torch.ones(2, 5, WIDTH))
     message = (

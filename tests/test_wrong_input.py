@@ -27,7 +27,7 @@ DROPPING = {
 
 
 @pytest.mark.parametrize("make", DROPPING.values(), ids=DROPPING)
-def test_dropout_is_a_share(make):
+def test_dropout_outside_0_to_1_raises(make):
     for share in (0, 0.5, 1.0):
         make(share)
     for share in (math.nan, -0.5, 1.5):
@@ -37,7 +37,7 @@ def test_dropout_is_a_share(make):
         make("0.5")
 
 
-def test_sizes_are_integers():
+def test_float_sizes_raise():
     for make in (
         lambda: d2l.MultiHeadAttention(4, 4, 4, 4, 2.0, 0),
         lambda: d2l.MultiHeadAttention(4, 4, 4, 4.0, 2, 0),
@@ -53,6 +53,21 @@ def test_sizes_are_integers():
             make()
 
 
+def test_sizes_below_one_raise():
+    for make, name in (
+        (lambda: d2l.LearnedPositionalEncoding(0, 0), "num_hiddens"),
+        (lambda: d2l.RotaryPositions(0), "head_dim"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} is 0; it needs to be 1 or more$"):
+            make()
+
+
+def test_integer_sublayer_output_raises():
+    X = torch.ones(2, 2)
+    with pytest.raises(TypeError, match=r"^Y has dtype torch\.int64"):
+        d2l.AddNorm(2, 0)(X, X.long())
+
+
 def decoders():
     gru, transformer = (9, 3, 4, 1), (9, 4, 8, 2, 2)
     encoder = d2l.Seq2SeqEncoder(*gru)
@@ -64,7 +79,7 @@ def decoders():
 
 
 @pytest.mark.parametrize("which", decoders())
-def test_a_decoder_refuses_the_state_of_another_batch(which):
+def test_state_of_another_batch_raises(which):
     encoder, decoder = decoders()[which]
     state = decoder.init_state(encoder(TOKENS))
     for X in (TOKENS[:1], TOKENS.repeat(2, 1)):
@@ -87,7 +102,7 @@ class Adapted(nn.Module):
 
 
 @pytest.mark.parametrize("kind", ["heads", "additive", "encoder block", "decoder block"])
-def test_projections_may_be_wrapped(kind):
+def test_projections_can_be_wrapped(kind):
     X = torch.randn(2, 3, 4)
     if kind == "heads":
         module = attention = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)
@@ -113,7 +128,7 @@ def test_projections_may_be_wrapped(kind):
 # Positions that are handed in ---------------------------------------------------------------------
 
 
-def test_positions_can_be_handed_in():
+def test_pos_encoding_can_be_passed():
     learned = d2l.LearnedPositionalEncoding(4, 0, 7)
     encoder = d2l.TransformerEncoder(9, 4, 8, 2, 1, pos_encoding=learned)
     decoder = d2l.TransformerDecoder(9, 4, 8, 2, 1, pos_encoding=learned)
@@ -130,6 +145,3 @@ def test_positions_can_be_handed_in():
         learned.P[0, 1] += 1
     assert torch.equal(encoder(TOKENS)[:, :0], before[:, :0])
     assert not torch.allclose(encoder(TOKENS), before)
-
-
-# take ---------------------------------------------------------------------------------------------

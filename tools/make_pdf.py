@@ -10,8 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tools.make_card import BROWSERS
-
+BROWSERS = "chromium-headless-shell", "chromium", "google-chrome"
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "_build" / "html"
 MARGIN = {"top": "18mm", "bottom": "20mm", "left": "20mm", "right": "20mm"}

@@ -18,17 +18,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = {
-    "checks": ["checks", "wrong_input"],
+    "checks": ["checks", "wrong_input", "masks"],
     "decoding": ["decoding"],
-    "fused": ["scoring"],
+    "fused": ["scoring", "relative"],
     "kernel_regression": ["kernel_regression"],
     "masks": ["masks", "scoring"],
     "multihead": ["multihead", "relative"],
-    "positional": ["positional", "relative"],
+    "positional": ["positional", "relative", "wrong_input"],
     "scoring": ["scoring", "attention_weights"],
     "seq2seq": ["seq2seq", "bare"],
     "training": ["training"],
-    "transformer": ["transformer", "relative"],
+    "transformer": ["transformer", "relative", "wrong_input"],
 }
 SWAPS: dict[type, type] = {
     ast.Add: ast.Sub,

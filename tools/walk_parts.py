@@ -19,9 +19,12 @@ from website.extensions.formulas import mathml
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
 
-_CAPTION = re.compile(r"\*Figure (\w+\.\d+)\.\*? (.*?)(?:\n\n|\Z)", re.DOTALL)
-_PREDICTION = re.compile(r"^(:{3,})\{dropdown\} Predict first: (.*?)\n(.*?)\n\1\s*$", re.M | re.S)
-_RECALL = re.compile(r"^(:{3,})\{dropdown\} \*Chapter \w+:\* (.*?)\n(.*?)\n\1\s*$", re.M | re.S)
+_CAPTION = re.compile(r":::\{div\} caption\n\*\*Figure (\w+\.\d+)\.\*\* (.*?)\n:::", re.DOTALL)
+_LABELLED = re.compile(
+    r"^(?P<fence>:{3,})\{dropdown\} \*(?P<label>Predict first|Chapter \w+):\* (?P<asks>.*?)\n"
+    r"(?P<answer>.*?)\n(?P=fence)\s*$",
+    re.MULTILINE | re.DOTALL,
+)
 _TASK = re.compile(r"^## One for you\n(.*?)(?=\n:{3,}|\n## |\Z)", re.M | re.S)
 _TITLE = re.compile(r"^# (\d+\w?)\. (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
@@ -103,10 +106,10 @@ def without_roles(text: str) -> str:
     text = re.sub(r"^\([\w-]+\)=\s*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"\s*\{cite:p\}`[^`]*`", "", text)
 
-    def named(found: re.Match) -> str:
-        return " and ".join(_authors()[key.strip()] for key in found[1].split(","))
+    def authors(match: re.Match) -> str:
+        return " and ".join(_authors()[key.strip()] for key in match[1].split(","))
 
-    text = re.sub(r"\{cite:t\}`([^`]*)`", named, text)
+    text = re.sub(r"\{cite:t\}`([^`]*)`", authors, text)
     text = re.sub(r"\{[\w:]+\}`([^`<]*?)\s*<[^`>]*>`", r"\1", text)
     text = re.sub(r"\{py:\w+\}`~?(?:[\w.]*\.)?(\w+)`", r"`\1`", text)
     text = re.sub(r"\{[\w:]+\}`([^`]*)`", r"\1", text)
@@ -118,50 +121,45 @@ def read_walk(folder: str) -> Walk:
     notebook = nbformat.read(CHAPTERS / folder / "walk.ipynb", as_version=4)
     number, title = _TITLE.search(notebook.cells[0].source).groups()
     walk = Walk(folder, number, title)
-    section = ""
-    before = None
-    for i, cell in enumerate(notebook.cells):
+    section, shown = "", None
+    for cell in notebook.cells:
         if cell.cell_type != "markdown":
             if "remove-cell" not in cell.metadata.get("tags", []):
-                before = cell
+                shown = cell
             continue
         caption = _CAPTION.match(cell.source)
-        if caption and before is not None and (figure := drawn_by(before, caption, section)):
+        if caption and shown is not None and (figure := drawn_by(shown, caption, section)):
             walk.parts.append(figure)
         # In the order of the text, so that each part knows its section
-        marks = [(m.start(), m) for m in _SECTION.finditer(cell.source)]
-        marks += [(m.start(), m) for m in _PREDICTION.finditer(cell.source)]
-        for _, mark in sorted(marks, key=lambda pair: pair[0]):
-            if mark.re is _SECTION:
-                section = plain(mark[1])
-            else:
-                walk.parts.append(Prediction(mark[2].strip(), mark[3].strip(), section))
-        for one in _RECALL.finditer(cell.source):
-            walk.recalls.append(Prediction(one[2].strip(), one[3].strip(), section))
-        if task := _TASK.search(cell.source):
-            walk.task = task[1].strip()
-        if "## The answer" in cell.source:
-            rest = [one.source for one in notebook.cells[i:] if one.cell_type == "markdown"]
-            said = "\n\n".join(rest).split("## The answer", 1)[1]
-            walk.answer, _, kept = said.partition("**To take away**")
-            items = re.findall(r"^(?:\d+\.|-) .*(?:\n(?:\d+\.|- |  |\w).*)*", kept, re.MULTILINE)
-            walk.take_away = items[0] if items else ""
+        matches = [*_SECTION.finditer(cell.source), *_LABELLED.finditer(cell.source)]
+        for match in sorted(matches, key=lambda match: match.start()):
+            if match.re is _SECTION:
+                section = plain(match[1])
+                continue
+            question = Prediction(match["asks"].strip(), match["answer"].strip(), section)
+            parts = walk.parts if match["label"] == "Predict first" else walk.recalls
+            parts.append(question)
+    text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    walk.task = _TASK.search(text)[1].strip()
+    walk.answer, _, rest = text.split("## The answer", 1)[1].partition("**To take away**")
+    items = re.findall(r"^(?:\d+\.|-) .*(?:\n(?:\d+\.|- |  |\w).*)*", rest, re.MULTILINE)
+    walk.take_away = items[0] if items else ""
     return walk
 
 
 def drawn_by(cell: nbformat.NotebookNode, caption: re.Match, section: str) -> Figure | None:
     """Make a figure of a cell's picture, if it has one that can be taken out."""
     words = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
-    found = caption[1], plain(caption[2])
+    number, text = caption[1], plain(caption[2])
     for output in cell.get("outputs", []):
         data = output.get("data", {})
         if "image/png" in data:
             svg = output.metadata.get("image/png", {}).get(SVG, {}).get("wide", "")
-            return Figure(*found, words, section, svg, base64.b64decode(data["image/png"]))
+            return Figure(number, text, words, section, svg, base64.b64decode(data["image/png"]))
         if data.get("text/html", "").lstrip().startswith('<svg class="d2l-drawing"'):
-            text = data["text/html"]
-            said = re.search(r'aria-label="([^"]*)"', text)[1]
-            return Figure(*found, html.unescape(said), section, text)
+            drawing = data["text/html"]
+            words = html.unescape(re.search(r'aria-label="([^"]*)"', drawing)[1])
+            return Figure(number, text, words, section, drawing)
     return None
 
 

@@ -1,13 +1,11 @@
-"""Heads switched off, and what each of them adds to the output (chapter 5b).
+"""Switch heads off, and measure what each of them adds to the output (chapter 5b).
 
 The input of `W_o` is the heads side by side, so a hook there sees each head's share, and can put
-something else in its place. What was compiled takes no notice of hooks that come later, so while
-there is one, it runs as if it had not been.
+something else in its place. A compiled attention ignores hooks that are added later.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -21,7 +19,7 @@ from d2lattn.training import evaluating
 
 @torch.no_grad()
 def value_lengths(attention: MultiHeadAttention, values: Tensor) -> Tensor:
-    """Measure how long each value is where each head puts it: the norm of W_o W_v v, head by head.
+    """Measure the norm of W_o W_v v for each value and head: how long a value is in the output.
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
@@ -94,13 +92,13 @@ def head_contributions(attention: MultiHeadAttention, values: Tensor) -> Tensor:
 def without_heads(
     attention: MultiHeadAttention, heads: Iterable[int], means: Tensor | None = None
 ) -> Iterator[None]:
-    """Switch heads off inside a `with` block: what they give is 0, or their mean.
+    """Switch heads off inside a `with` block: their output is 0, or their mean.
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
-    >>> one = torch.ones(1, 1, 2)
+    >>> X = torch.ones(1, 1, 2)
     >>> with without_heads(attention, [0]):
-    ...     attention(one, one, one).tolist()
+    ...     attention(X, X, X).tolist()
     [[[0.0, 1.0]]]
 
     Args:
@@ -110,7 +108,7 @@ def without_heads(
 
     Raises:
         ValueError: there is no such head, or the shape of `means` does not fit.
-        RuntimeError: at the end, if nothing has called the attention, so that no head was off.
+        RuntimeError: at the end of the block, if nothing called the attention.
 
     Source: Michel et al. 2019, with zeros.
     """
@@ -133,35 +131,32 @@ def without_heads(
         # (H, D / H) twice -> (D,) beside (B, Q, D)
         return torch.where(off.flatten(), instead.flatten().to(joined.dtype), joined)
 
-    with _shown_what_joins(attention, ablate):
+    with _observe_joined_heads(attention, ablate):
         yield
     if not called:
         raise RuntimeError(
-            "without_heads: nothing called the attention in here, or it was compiled: "
-            "PyTorch below 2.6 cannot undo that for a while"
+            "without_heads: nothing called the attention in this block, or it is compiled"
         )
 
 
 @contextmanager
-def _shown_what_joins(
-    attention: MultiHeadAttention, see: Callable[[Tensor], Any]
+def _observe_joined_heads(
+    attention: MultiHeadAttention, observe: Callable[[Tensor], Any]
 ) -> Iterator[None]:
-    """Show `see` what `W_o` gets, (B, Q, D), in place of which it may give another."""
-    hook = attention.W_o.register_forward_pre_hook(lambda _, inputs: see(inputs[0]))
-    # Whoever has compiled has imported this, which takes a second.
-    may_be_compiled = "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance")
+    """Call `observe` with the input of `W_o`, (B, Q, D), which it may replace by returning one."""
+    hook = attention.W_o.register_forward_pre_hook(lambda _, inputs: observe(inputs[0]))
     try:
-        with torch.compiler.set_stance("force_eager") if may_be_compiled else nullcontext():
-            yield
+        yield
     finally:
         hook.remove()
 
 
 @torch.no_grad()
 def head_means(attention: MultiHeadAttention, run: Callable[[], object]) -> Tensor:
-    """Give the mean of what each head gives, over every query that `run` sends through.
+    """Return the mean output of each head over all queries of `run`.
 
-    Zeros take away even what a head always says; its mean takes away only what it says *here*.
+    Replacing a head by zeros also removes the constant part of its output; replacing it by its mean
+    removes only what depends on the input.
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
@@ -189,7 +184,7 @@ def head_means(attention: MultiHeadAttention, run: Callable[[], object]) -> Tens
         joined = joined.flatten(0, -2)  # (B, Q, D) -> (B * Q, D)
         total, count = total + joined.sum(dim=0, dtype=exact), count + len(joined)
 
-    with _shown_what_joins(attention, collect), evaluating(attention):
+    with _observe_joined_heads(attention, collect), evaluating(attention):
         run()
     if not count:
         raise argument_error(ValueError, "run", run, "to call the attention")
@@ -207,8 +202,8 @@ def every_subset(
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
-    >>> one = torch.tensor([[[1.0, 10.0]]])
-    >>> every_subset(attention, lambda: attention(one, one, one).sum())
+    >>> X = torch.tensor([[[1.0, 10.0]]])
+    >>> every_subset(attention, lambda: attention(X, X, X).sum())
     [0.0, 1.0, 10.0, 11.0]
 
     Args:
@@ -225,10 +220,10 @@ def every_subset(
         RuntimeError: `measure` never calls the attention.
     """
     places = range(attention.num_heads)
-    found = []
+    measured = []
     with evaluating(attention):
         for on in range(2**attention.num_heads):
             off = [head for head in places if not on >> head & 1]
             with without_heads(attention, off, means):
-                found.append(float(measure()))
-    return found
+                measured.append(float(measure()))
+    return measured

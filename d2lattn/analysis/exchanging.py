@@ -14,11 +14,10 @@ from d2lattn.transformer import TransformerState
 def exchange_each_state(
     model: EncoderDecoder, source: Tensor, other: Tensor, target: Tensor
 ) -> Tensor:
-    """Predict each word of sentences with their own states, and with each one from another.
+    """Predict each word with the sentence's own states, and with each one exchanged.
 
-    In place of a state stands the one which the encoder has at the same place of the other
-    sentence. The decoder sees it at that step; the steps before are as they were, and so are the
-    words that it has read.
+    An exchanged state is the encoder's state at the same place of the other sentence. The decoder
+    sees it at that step alone; earlier steps and the words read so far stay the same.
 
     >>> from d2lattn.seq2seq import Seq2SeqAttentionDecoder, Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
@@ -33,7 +32,7 @@ def exchange_each_state(
         model: its decoder is a `Seq2SeqAttentionDecoder` or a `TransformerDecoder`.
         source: tokens of sentences of one length, without padding, shape (B, S).
         other: tokens of as many sentences of the same length.
-        target: the tokens that the decoder is made to write, of one length too, shape (B, T).
+        target: the tokens that the decoder reads and predicts, all of one length, shape (B, T).
 
     Returns:
         Probabilities of the word written at each step, shape (B, T, S + 1, V): row 0 with nothing
@@ -43,7 +42,7 @@ def exchange_each_state(
         TypeError: tokens are no tensor of integers, or the decoder carries another state.
         ValueError: a shape does not fit.
 
-    Source: Geiger and others 2021 exchange a network's inner states so.
+    Source: Geiger et al. 2021, who exchange a network's inner states in this way.
     """
     for name, tokens in (("source", source), ("other", other), ("target", target)):
         check_integers(name, tokens)
@@ -56,19 +55,23 @@ def exchange_each_state(
     if target.dim() != 2 or len(target) != len(source):
         raise argument_error(ValueError, "target", target, f"(B, T), where B is {len(source)}")
     batch_size, num_states = source.shape
-    theirs = torch.zeros(num_states + 1, num_states, dtype=torch.bool, device=source.device)
-    theirs[1:].fill_diagonal_(True)  # (S + 1, S)
+    is_exchanged = torch.zeros(num_states + 1, num_states, dtype=torch.bool, device=source.device)
+    is_exchanged[1:].fill_diagonal_(True)  # (S + 1, S)
     rows = torch.arange(batch_size, device=source.device).repeat_interleave(num_states + 1)
     with evaluating(model):
-        ours, foreign = model.encoder(source), model.encoder(other)
-        alone = isinstance(ours, Tensor)
-        own, elsewhere = (ours, foreign) if alone else (ours[0], foreign[0])  # (B, S, D)
-        mixed = torch.where(theirs[..., None], elsewhere[:, None], own[:, None])  # (B, S + 1, S, D)
-        states = mixed.flatten(0, 1)  # (B (S + 1), S, D)
-        copies = model.decoder.init_state(states if alone else (states, ours[1][:, rows]))
+        encoded, other_encoded = model.encoder(source), model.encoder(other)
+        has_last_state = not isinstance(encoded, Tensor)  # as that of a `Seq2SeqEncoder` has
+        own_states = encoded[0] if has_last_state else encoded  # (B, S, D)
+        other_states = other_encoded[0] if has_last_state else other_encoded
+        # (S + 1, S, 1), (B, 1, S, D) twice -> (B, S + 1, S, D) -> (B (S + 1), S, D)
+        mixed = torch.where(is_exchanged[..., None], other_states[:, None], own_states[:, None])
+        states = mixed.flatten(0, 1)
+        copies = model.decoder.init_state(
+            (states, encoded[1][:, rows]) if has_last_state else states
+        )
         if not isinstance(copies, AttentionState | TransformerState):
-            wanted = "an AttentionState or a TransformerState"
-            raise argument_error(TypeError, "the decoder's state", copies, wanted)
+            needs = "an AttentionState or a TransformerState"
+            raise argument_error(TypeError, "the decoder's state", copies, needs)
         steps = []
         for word in shift_right(target).split(1, dim=1):  # T times (B, 1)
             logits, after = model.decoder(word[rows], copies)  # (B (S + 1), 1, V)

@@ -1,24 +1,23 @@
-"""Hide the source from attention, a state at a time, and see which words change (chapter 4b)."""
+"""Hide the encoder's states from attention, one at a time (chapter 4b)."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from d2lattn.checks import argument_error, check_integers
-from d2lattn.masks import length_mask
 from d2lattn.seq2seq import AttentionState, EncoderDecoder, take
 from d2lattn.training import evaluating, shift_right
 from d2lattn.transformer import TransformerState
 
 
+@torch.no_grad()
 def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Tensor:
-    """Predict each word of sentences with nothing hidden, with each state hidden, with all.
+    """Predict each word with nothing hidden, with each state hidden, and with all of them hidden.
 
-    A hidden state has a score of minus infinity at that step, in every layer and head that asks the
-    source, so the others share out its weight; with all hidden the context is zero. The steps
-    before are as they were with nothing hidden.
+    A hidden state has a score of minus infinity at that step, in every layer and head of attention
+    to the source, so that the other states share its weight; with all hidden the context is zero.
+    Earlier steps are computed with nothing hidden.
 
     >>> from d2lattn.seq2seq import Seq2SeqAttentionDecoder, Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
@@ -29,7 +28,7 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
     Args:
         model: its decoder is a `Seq2SeqAttentionDecoder` or a `TransformerDecoder`.
         source: tokens of sentences of one length, without padding, shape (B, S).
-        target: the tokens that the decoder is made to write, of one length too, shape (B, T).
+        target: the tokens that the decoder reads and predicts, all of one length, shape (B, T).
 
     Returns:
         Probabilities of the word written at each step, shape (B, T, S + 2, V): row 0 with nothing
@@ -39,7 +38,7 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
         TypeError: tokens are no tensor of integers, or the decoder carries another state.
         ValueError: a shape does not fit.
 
-    Source: Serrano and Smith 2019 erase attention weights so.
+    Source: Serrano and Smith 2019, who erase attention weights in this way.
     """
     check_integers("source", source)
     check_integers("target", target)
@@ -47,40 +46,27 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
         raise argument_error(ValueError, "source", source, "(B, S)")
     if target.dim() != 2 or len(target) != len(source):
         raise argument_error(ValueError, "target", target, f"(B, T), where B is {len(source)}")
-    return _each_step(model, source, None, target, lambda logits: logits.softmax(dim=-1))
-
-
-@torch.no_grad()
-def _each_step(
-    model: EncoderDecoder,
-    source: Tensor,
-    source_valid_lens: Tensor | None,
-    target: Tensor,
-    read: Callable[[Tensor], Tensor],
-) -> Tensor:
-    """What `read` makes of the scores (B, S + 2, V) of each step, (B, T, S + 2, ...)."""
     decoder, (batch_size, num_states) = model.decoder, source.shape
-    kept = torch.ones(num_states + 2, num_states, dtype=torch.bool, device=source.device)
-    kept[1:-1].fill_diagonal_(False)
-    kept[-1] = False
-    mask = kept.expand(batch_size, -1, -1)  # (B, S + 2, S)
-    if source_valid_lens is not None:
-        mask = mask & length_mask(source_valid_lens, mask.shape)
-    sentences = torch.arange(batch_size, device=source.device).repeat_interleave(num_states + 2)
-    unharmed = sentences * (num_states + 2)  # of each sentence the copy with nothing hidden
+    num_copies = num_states + 2  # of each sentence
+    visible = torch.ones(num_copies, num_states, dtype=torch.bool, device=source.device)
+    visible[1:-1].fill_diagonal_(False)
+    visible[-1] = False
+    sentences = torch.arange(batch_size, device=source.device).repeat_interleave(num_copies)
+    unhidden = sentences * num_copies  # of each sentence the copy with nothing hidden
     with evaluating(model):
-        state = decoder.init_state(model.encoder(source, source_valid_lens), source_valid_lens)
-        copies = _with_mask(decoder.select_state(state, sentences), mask.flatten(0, 1))
+        state = decoder.init_state(model.encoder(source))
+        copies = _with_mask(decoder.select_state(state, sentences), visible.repeat(batch_size, 1))
         steps = []
         for word in shift_right(target).split(1, dim=1):  # T times (B, 1)
             logits, after = decoder(word[sentences], copies)  # (B (S + 2), 1, V)
-            steps.append(read(logits[:, 0].unflatten(0, mask.shape[:2])))
-            copies = with_history(after, unharmed)
+            # (B (S + 2), V) -> (B, S + 2, V)
+            steps.append(logits[:, 0].softmax(dim=-1).unflatten(0, (batch_size, num_copies)))
+            copies = with_history(after, unhidden)
     return torch.stack(steps, dim=1)
 
 
 def _with_mask(state: Any, mask: Tensor) -> Any:
-    """The state of a decoder that may see the source where the mask (B, S) is true."""
+    """Return the state in which the source is visible where the mask (B, S) is true."""
     if isinstance(state, AttentionState):
         return state._replace(mask=mask.unsqueeze(1))  # (B, 1, S)
     if isinstance(state, TransformerState):
@@ -93,7 +79,7 @@ def _with_mask(state: Any, mask: Tensor) -> Any:
 
 
 def with_history(state: Any, rows: Tensor) -> Any:
-    """The state in which each copy has written what these `rows` have; it asks its own source."""
+    """Return the state with the history of these `rows`; each copy keeps its own source."""
     if isinstance(state, AttentionState):
         return state._replace(hidden=state.hidden[:, rows])
     blocks = tuple(block._replace(past=take(block.past, rows)) for block in state.blocks)

@@ -110,32 +110,34 @@ def _corpus_score(
     if len(references) != len(hypotheses):
         needs = f"one for each of the {len(hypotheses)} hypotheses"
         raise ValueError(f"references holds {len(references)} entries; it needs {needs}")
-    several = [[given] if isinstance(given, str) else list(given) for given in references]
-    if not all(several):
-        raise ValueError(f"references[{several.index([])}] is empty; it needs one reference")
-    for place, (hypothesis, given) in enumerate(zip(hypotheses, several, strict=True)):
-        for name, sentence in [("hypotheses", hypothesis), *(("references", one) for one in given)]:
+    reference_sets = [[text] if isinstance(text, str) else list(text) for text in references]
+    if not all(reference_sets):
+        empty = reference_sets.index([])
+        raise ValueError(f"references[{empty}] is empty; it needs one reference")
+    for place, (hypothesis, texts) in enumerate(zip(hypotheses, reference_sets, strict=True)):
+        named = [("hypotheses", hypothesis), *(("references", text) for text in texts)]
+        for name, sentence in named:
             if not isinstance(sentence, str):
                 raise argument_error(
                     TypeError, f"{name}[{place}]", sentence, "sentences as strings"
                 )
-    _refuse_tokens(hypotheses, several)
+    _check_no_token_lists(hypotheses, reference_sets)
     # sacrebleu wants streams: the first reference of every sentence, the second of every one, …
-    streams = [list(stream) for stream in zip_longest(*several)]
+    streams = [list(stream) for stream in zip_longest(*reference_sets)]
     score = metric.corpus_score(list(hypotheses), streams)
     return CorpusScore(score.score, str(metric.get_signature()))
 
 
-def _refuse_tokens(hypotheses: Sequence[str], several: list[list[str]]) -> None:
-    """Tell lists of tokens apart from lists of references, of which some would have two words."""
-    choices = [place for place, given in enumerate(several) if len(given) > 1]
-    if any(len(one.split()) > 1 for place in choices for one in several[place]):
+def _check_no_token_lists(hypotheses: Sequence[str], reference_sets: list[list[str]]) -> None:
+    """Raise if references look like lists of tokens: in real ones, some would have two words."""
+    places = [place for place, texts in enumerate(reference_sets) if len(texts) > 1]
+    if any(len(text.split()) > 1 for place in places for text in reference_sets[place]):
         return
-    for place in choices:
+    for place in places:
         if len(hypotheses[place].split()) > 1:
             raise ValueError(
-                f"references[{place}] is a list of {len(several[place])} single words; it needs "
-                'whole sentences: join the tokens of one by " ".join(tokens)'
+                f"references[{place}] is a list of {len(reference_sets[place])} single words; it "
+                'needs whole sentences: join the tokens of each by " ".join(tokens)'
             )
 
 
@@ -223,10 +225,10 @@ def alignment_links(weights: Tensor, threshold: float | None = None) -> frozense
         raise argument_error(ValueError, "weights", weights, "(T, S)")
     if weights.numel() == 0:
         return frozenset()
-    found: Iterable[Any] = enumerate(weights.argmax(1).tolist())
+    pairs: Iterable[Any] = enumerate(weights.argmax(1).tolist())
     if threshold is not None:
-        found = (weights >= threshold).nonzero().tolist()
-    return frozenset((source, target) for target, source in found)
+        pairs = (weights >= threshold).nonzero().tolist()
+    return frozenset((source, target) for target, source in pairs)
 
 
 def shift_links(links: AbstractSet[Link], offset: int, target_length: int) -> frozenset[Link]:
@@ -272,8 +274,8 @@ def uniform_links(
     _check_lengths(source_length, target_length)
     if source_length == 0:
         return frozenset()
-    drawn = torch.randint(source_length, (target_length,), generator=generator)
-    return frozenset((source, target) for target, source in enumerate(drawn.tolist()))
+    sources = torch.randint(source_length, (target_length,), generator=generator)
+    return frozenset((source, target) for target, source in enumerate(sources.tolist()))
 
 
 def _check_lengths(source_length: int, target_length: int) -> None:

@@ -1,4 +1,4 @@
-"""What a decoder computes while it reads a true translation: where it looks, step by step."""
+"""What a decoder computes step by step while it reads a given translation."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from d2lattn.training import TranslationBatch, evaluating, shift_right
 def teacher_forced_attention(
     model: EncoderDecoder, batch: TranslationBatch, *, after_reading: bool = False
 ) -> list[Tensor]:
-    """Where the decoder looks while it reads the true target: a matrix for each pair of a batch.
+    """Return the attention weights under teacher forcing: a matrix for each pair of a batch.
 
     The row of a target token is where the decoder looked to predict it. The rows and columns of
     <eos> are left out, so that words face words; a row may therefore sum to less than 1.
@@ -44,7 +44,7 @@ def teacher_forced_attention(
 class AttentionSteps(NamedTuple):
     """Everything between the encoder's states and the next word's probabilities, step by step.
 
-    Step t' asks with `states[t']` and leaves `states[t' + 1]`, from which its word is chosen.
+    The query of step t' is `states[t']`; its word is predicted from `states[t' + 1]`.
     """
 
     values: Tensor  # the encoder's states h_t, which are the keys too, (S, D)
@@ -58,7 +58,7 @@ class AttentionSteps(NamedTuple):
 
 @torch.no_grad()
 def attention_steps(model: EncoderDecoder, source: Tensor, target: Tensor) -> AttentionSteps:
-    """What Bahdanau's decoder computes at every step of one sentence, read by teacher forcing.
+    """Return what Bahdanau's decoder computes at each step of a sentence under teacher forcing.
 
     >>> from d2lattn.seq2seq import Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
@@ -84,25 +84,25 @@ def attention_steps(model: EncoderDecoder, source: Tensor, target: Tensor) -> At
         check_integers(name, tokens)
         if tokens.dim() != 2 or len(tokens) != 1:
             raise argument_error(ValueError, name, tokens, f"{axes}: one sentence")
-    read = shift_right(target)  # (1, T)
+    inputs = shift_right(target)  # (1, T)
     with evaluating(model):
         state = decoder.init_state(model.encoder(source))
         states, logits, weights = [state.hidden[-1]], [], []
-        for token in read.split(1, dim=1):  # T times (1, 1)
-            scored, state = decoder(token, state)
+        for token in inputs.split(1, dim=1):  # T times (1, 1)
+            step_logits, state = decoder(token, state)
             states.append(state.hidden[-1])  # (1, D)
-            logits.append(scored[0])  # (1, V)
+            logits.append(step_logits[0])  # (1, V)
             weights.append(decoder.attention_weights[0])  # (1, S)
-        written, attention = torch.cat(states), decoder.attention
-        queries = attention.W_q(written[:-1])  # (T, D)
+        all_states, attention = torch.cat(states), decoder.attention
+        queries = attention.W_q(all_states[:-1])  # (T, D)
         scores = additive_scores(queries, state.projected_keys[0], attention.w_v.weight[0])
-        looks = torch.cat(weights)  # (T, S)
+        attention_weights = torch.cat(weights)  # (T, S)
         return AttentionSteps(
             values=state.values[0],
-            states=written,
+            states=all_states,
             scores=scores,
-            weights=looks,
-            contexts=looks @ state.values[0],  # (T, S) x (S, D) -> (T, D)
-            embeddings=decoder.embedding(read[0]),
+            weights=attention_weights,
+            contexts=attention_weights @ state.values[0],  # (T, S) x (S, D) -> (T, D)
+            embeddings=decoder.embedding(inputs[0]),
             probabilities=torch.cat(logits).softmax(dim=-1),
         )

@@ -27,7 +27,7 @@ class Vocabulary:
 
     Raises:
         TypeError: a sentence is a string, here or in :meth:`encode`.
-        ValueError: ``min_freq`` is below 1, or :meth:`decode` is given a number of no word.
+        ValueError: ``min_freq`` is below 1, or :meth:`decode` meets an id outside the vocabulary.
     """
 
     pad, bos, eos, unk = range(4)
@@ -50,11 +50,11 @@ class Vocabulary:
         return token in self._ids
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
-        """Give each token's number; an unknown token's is that of ``<unk>``."""
+        """Return the id of each token; unknown tokens have that of ``<unk>``."""
         return [self._ids.get(token, self.unk) for token in _tokens("tokens", tokens)]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Give each number's token."""
+        """Return the token of each id."""
         tokens = []
         for place, number in enumerate(map(int, ids)):
             if not 0 <= number < len(self):
@@ -66,7 +66,7 @@ class Vocabulary:
 
 
 def _tokens(name: str, sentence: Sequence[str]) -> Sequence[str]:
-    """Pass on a sequence of tokens; a string would be one of letters."""
+    """Return the tokens; a string would be a sequence of letters."""
     if isinstance(sentence, str):
         raise argument_error(TypeError, name, sentence, "a sequence of tokens")
     return sentence
@@ -109,7 +109,7 @@ def batches(
     generator: torch.Generator | None = None,
     bucket: bool = True,
 ) -> Iterator[Batch]:
-    """Give all pairs once, in padded batches.
+    """Yield all pairs once, in padded batches.
 
     Args:
         pairs: what to batch.

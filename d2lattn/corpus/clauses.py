@@ -174,7 +174,11 @@ def verbal(
         draft.constructions.add("adverb")
 
     def inflected(word: Verb) -> str:
-        return word.english[0 if helper else 2 if tense == "past" else int(third)]
+        if helper:
+            return word.english[0]
+        if tense == "past":
+            return word.english[2]
+        return word.english[1 if third else 0]
 
     to_mark = draft.mark()
     if modal and not helpless:
@@ -308,9 +312,10 @@ def adjunct(draft: Draft, tense: str) -> Phrase:
     kind = draft.pick(("in", "near", "behind", "with", "on", "now"))
     draft.constructions.add("adjunct")
     if kind == "now":
-        english, french = draft.pick(
-            (("here", "ici"), ("now", "maintenant"))[: 1 + (tense == "present")]
-        )
+        adverbs = [("here", "ici")]
+        if tense == "present":
+            adverbs.append(("now", "maintenant"))
+        english, french = draft.pick(adverbs)
         mark = draft.mark()
         return Phrase([Word(english, (mark,))], [Word(french, (mark,))])
     if kind == "with":
@@ -349,28 +354,28 @@ def copular(
     draft.constructions.add("being")
     adjectives = adjectives_of(subject.kinds, subject.person == 3)
     if not adjectives or draft.chance(0.15):
-        said = prepositional(draft, "in", "dans", noun_phrase(draft, PLACE))
+        complement = prepositional(draft, "in", "dans", noun_phrase(draft, PLACE))
     else:
         word = draft.pick(adjectives)
         if not bare and draft.extra(0.25):
-            said = comparison(draft, word, subject)
+            complement = comparison(draft, word, subject)
         else:
-            said = adjective_phrase(draft, word, subject.plural, subject.feminine)
+            complement = adjective_phrase(draft, word, subject.plural, subject.feminine)
             if not bare and draft.extra(0.3):
                 other = draft.pick([further for further in adjectives if further is not word])
                 joined = adjective_phrase(draft, other, subject.plural, subject.feminine)
                 joint = draft.mark()
-                said = Phrase(
-                    [*said.english, Word("and", (joint,)), *joined.english],
-                    [*said.french, Word("et", (joint,)), *joined.french],
+                complement = Phrase(
+                    [*complement.english, Word("and", (joint,)), *joined.english],
+                    [*complement.french, Word("et", (joint,)), *joined.french],
                 )
     opening = [Word(english_form, (mark,))]
-    english = [*words.english, *said.english]
+    english = [*words.english, *complement.english]
     french = [
         *words.before_verb,
         Word(french_form, (mark,)),
         *words.after_verb,
-        *said.french,
+        *complement.french,
     ]
     if not question:
         english, opening = [*opening, *english], []
@@ -380,13 +385,14 @@ def copular(
 def comparison(draft: Draft, word: Adjective, subject: Phrase) -> Phrase:
     """*as sad as the boy*: the adjective agrees with the subject."""
     first, second = draft.mark(), draft.mark()
-    said = adjective_phrase(draft, word, subject.plural, subject.feminine)
-    said = said._replace(english=said.english[-1:], french=said.french[-1:])  # without "very"
+    compared = adjective_phrase(draft, word, subject.plural, subject.feminine)
+    # Without "very".
+    compared = compared._replace(english=compared.english[-1:], french=compared.french[-1:])
     other = noun_phrase(draft, subject.kinds & frozenset({"person", "animal", "thing", "place"}))
     draft.constructions.add("comparison")
     return Phrase(
-        [Word("as", (first,)), *said.english, Word("as", (second,)), *other.english],
-        [Word("aussi", (first,)), *said.french, elidable("que", second), *other.french],
+        [Word("as", (first,)), *compared.english, Word("as", (second,)), *other.english],
+        [Word("aussi", (first,)), *compared.french, elidable("que", second), *other.french],
     )
 
 
@@ -405,19 +411,19 @@ def with_relative(draft: Draft, head: Phrase) -> Phrase:
     mark = draft.mark()
     draft.constructions.add("relative")
     if "person" in head.kinds and draft.chance(0.6):
-        said = predicate(draft, head, any_tense(draft), bare=True)
-        english = [Word("who", (mark,)), *said.english]
-        french = [Word("qui", (mark,)), *said.french]
+        statement = predicate(draft, head, any_tense(draft), bare=True)
+        english = [Word("who", (mark,)), *statement.english]
+        french = [Word("qui", (mark,)), *statement.french]
     else:
         subject = (
             subject_pronoun(draft) if draft.chance(0.5) else noun_phrase(draft, PERSON, simple=True)
         )
         # a participle that agrees across a clause is the hardest form here: not too many of them
         tense = "past" if draft.chance(0.25) else "present"
-        said = verbal(draft, subject, tense, gap=head, bare=True)
+        statement = verbal(draft, subject, tense, gap=head, bare=True)
         draft.constructions.add("object relative")
-        english = [Word("that", (mark,)), *subject.english, *said.english]
-        french = [elidable("que", mark), *subject.french, *said.french]
+        english = [Word("that", (mark,)), *subject.english, *statement.english]
+        french = [elidable("que", mark), *subject.french, *statement.french]
     return head._replace(
         english=[*head.english, *english], french=[*head.french, *french], has_gap=True
     )
@@ -447,12 +453,12 @@ def subject_phrase(draft: Draft) -> Phrase:
 def clause(draft: Draft, tense: str, *, bare: bool = False) -> Phrase:
     """Put a statement in both languages."""
     subject = noun_phrase(draft, PERSON, simple=True) if bare else subject_phrase(draft)
-    said = predicate(draft, subject, tense, bare=bare)
-    english = [*subject.english, *said.english]
-    french = [*subject.french, *said.french]
-    if said.antecedent is not None and draft.chance(0.5):
+    statement = predicate(draft, subject, tense, bare=bare)
+    english = [*subject.english, *statement.english]
+    french = [*subject.french, *statement.french]
+    if statement.antecedent is not None and draft.chance(0.5):
         mark = draft.mark()
-        again = verbal(draft, subject, tense, resumed=said.antecedent)
+        again = verbal(draft, subject, tense, resumed=statement.antecedent)
         english += [Word("and", (mark,)), *again.english]
         french += [Word("et", (mark,)), *again.french]
     return Phrase(english, french)
@@ -504,7 +510,7 @@ def reported(draft: Draft) -> Phrase:
     return Phrase(
         [
             *subject.english,
-            Word(verb.english[person == (3, False)], (mark,)),
+            Word(verb.english[1 if person == (3, False) else 0], (mark,)),
             Word("that", (that,)),
             *inner.english,
         ],
@@ -525,17 +531,17 @@ def question(draft: Draft) -> Phrase:
     if kind == "who":
         mark = draft.mark()
         who = Phrase([Word("who", (mark,))], [Word("qui", (mark,))])
-        said = predicate(draft, who, tense)
-        return Phrase([*who.english, *said.english], [*who.french, *said.french])
+        statement = predicate(draft, who, tense)
+        return Phrase([*who.english, *statement.english], [*who.french, *statement.french])
     subject = subject_phrase(draft)
-    said = predicate(draft, subject, tense, question=True)
-    shares = tuple(mark for word in said.opening for mark in word.sure + word.possible)
-    english = [*said.opening, *subject.english, *said.english]
+    statement = predicate(draft, subject, tense, question=True)
+    shares = tuple(mark for word in statement.opening for mark in word.sure + word.possible)
+    english = [*statement.opening, *subject.english, *statement.english]
     french = [
         Word("est-ce", (), shares),
         elidable("que", possible=shares),
         *subject.french,
-        *said.french,
+        *statement.french,
     ]
     if kind != "whether":
         mark = draft.mark()

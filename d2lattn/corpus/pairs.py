@@ -11,7 +11,7 @@ from d2lattn.corpus.phrases import Draft
 from d2lattn.corpus.words import Links, links, spell_english, spell_french
 
 SHORTEST, LONGEST = 3, 25
-"""The lengths in tokens, on either side, of everything that :func:`generate` gives."""
+"""The lengths in tokens, on either side, of everything that :func:`generate` returns."""
 
 LONGEST_IN_TRAINING = 18
 """No sentence of the training set is longer, on either side; all of ``long`` are."""
@@ -59,7 +59,7 @@ class Corpus:
 
 
 def draw(seed: int = 0) -> Iterator[Pair]:
-    """Give pairs without end, as the dice fall: some come twice."""
+    """Yield random pairs without end; some occur twice."""
     rng = Random(seed)
     while True:
         draft = Draft(rng, rng.random())
@@ -81,7 +81,7 @@ def draw(seed: int = 0) -> Iterator[Pair]:
 
 
 def distinct(seed: int = 0) -> Iterator[Pair]:
-    """Give pairs without end, each English sentence once."""
+    """Yield pairs without end, each English sentence once."""
     seen: set[tuple[str, ...]] = set()
     for pair in draw(seed):
         if pair.source not in seen:
@@ -120,19 +120,19 @@ def load_corpus(
     >>> len(corpus.train), len(corpus.long)
     (100, 10)
     """
-    wanted = {
+    sizes = {
         "test": num_test,
         "valid": num_valid,
         "train": num_train,
         "unseen": num_unseen,
         "long": num_long,
     }
-    for name, number in wanted.items():
-        if number < 0:
-            raise argument_error(ValueError, f"num_{name}", number, "to be 0 or more")
-    splits: dict[str, list[Pair]] = {name: [] for name in wanted}
+    for name, size in sizes.items():
+        if size < 0:
+            raise argument_error(ValueError, f"num_{name}", size, "to be 0 or more")
+    splits: dict[str, list[Pair]] = {name: [] for name in sizes}
     stream = distinct(seed)
-    while any(len(splits[name]) < number for name, number in wanted.items()):
+    while any(len(splits[name]) < size for name, size in sizes.items()):
         pair = next(stream)
         if joins_unseen(pair):
             places = ["unseen"] if not is_long(pair) else []
@@ -141,7 +141,7 @@ def load_corpus(
         else:
             places = ["test", "valid", "train"]
         for name in places:
-            if len(splits[name]) < wanted[name]:
+            if len(splits[name]) < sizes[name]:
                 splits[name].append(pair)
                 break
     return Corpus(**splits)

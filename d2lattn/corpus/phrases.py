@@ -28,20 +28,20 @@ class Draft:
         self._marks = 0
 
     def mark(self) -> int:
-        """Give a number that no other thing in this sentence has."""
+        """Return a number that is unique in this sentence."""
         self._marks += 1
         return self._marks
 
     def chance(self, probability: float) -> bool:
-        """Throw a biased coin."""
+        """Return true with this probability."""
         return self.rng.random() < probability
 
     def extra(self, probability: float) -> bool:
-        """Throw a coin for something that the sentence could do without."""
+        """Return true with this probability, scaled by richness, for an optional part."""
         return self.rng.random() < 2 * probability * self.richness
 
     def pick(self, choices: Sequence[T]) -> T:
-        """Choose one of several."""
+        """Choose one of the choices."""
         return choices[int(self.rng.random() * len(choices))]
 
 

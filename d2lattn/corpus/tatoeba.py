@@ -68,11 +68,11 @@ def read_tatoeba(
     Args:
         path: a text file of three columns with tabs between them, or a zip archive with one.
         max_tokens: leave out pairs with a longer side.
-        max_pairs: stop after so many, and read (and check) no further.
+        max_pairs: stop reading (and checking) after this many.
 
     Returns:
-        Pairs without links: nobody has aligned them. A pair that comes twice is kept once. One
-        English sentence may have many translations; :func:`references` groups them.
+        Pairs without links, because they are not aligned; duplicates are dropped. An English
+        sentence may have many translations; :func:`references` groups them.
 
     Raises:
         OSError: there is no such file, or it cannot be read.

@@ -69,13 +69,13 @@ def _share(first: Word, second: Word, text: str) -> Word:
 
 def _drop_indefinite(words: list[Word]) -> list[Word]:
     """*de* + *des* is *de*: ``parler de chats``."""
-    kept: list[Word] = []
+    spelled: list[Word] = []
     for word in words:
-        if word.role == "indefinite" and kept and kept[-1].text == "de":
-            kept[-1] = _share(kept[-1], word, "de")
+        if word.role == "indefinite" and spelled and spelled[-1].text == "de":
+            spelled[-1] = _share(spelled[-1], word, "de")
         else:
-            kept.append(word)
-    return kept
+            spelled.append(word)
+    return spelled
 
 
 def _elide(words: list[Word]) -> list[Word]:
@@ -103,16 +103,16 @@ CONTRACTIONS = {
 
 def _contract(words: list[Word]) -> list[Word]:
     """*de* + *le* is *du*, if *le* is the article and was not elided."""
-    kept: list[Word] = []
+    spelled: list[Word] = []
     for word in words:
         contracted = (
-            word.role == "article" and kept and CONTRACTIONS.get((kept[-1].text, word.text))
+            word.role == "article" and spelled and CONTRACTIONS.get((spelled[-1].text, word.text))
         )
         if contracted:
-            kept[-1] = _share(kept[-1], word, contracted)
+            spelled[-1] = _share(spelled[-1], word, contracted)
         else:
-            kept.append(word)
-    return kept
+            spelled.append(word)
+    return spelled
 
 
 Links = frozenset[tuple[int, int]]
@@ -125,7 +125,7 @@ def links(english: list[Word], french: list[Word]) -> tuple[Links, Links, Links]
     >>> sorted(sure), sorted(possible)
     ([(0, 1)], [(0, 0), (0, 1)])
     """
-    bearers: dict[int, list[tuple[int, bool]]] = {}
+    bearers: dict[int, list[tuple[int, bool]]] = {}  # of each mark: places, whether for sure
     for place, word in enumerate(english):
         for mark in word.sure:
             bearers.setdefault(mark, []).append((place, True))

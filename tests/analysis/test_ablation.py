@@ -23,43 +23,43 @@ def inputs():
 
 def parts(attention, values):
     """What each key adds to each output through each head, before any norm: (B, H, Q, K, D)."""
-    found = []
+    actual = []
     for head in range(H):
         mine = slice(head * D // H, (head + 1) * D // H)
         value = values @ attention.W_v.weight[mine].T + attention.W_v.bias[mine]  # (B, K, D / H)
         value = value @ attention.W_o.weight[:, mine].T  # (B, K, D)
         weights = attention.attention_weights[:, head]  # (B, Q, K)
-        found.append(weights.unsqueeze(-1) * value.unsqueeze(1))
-    return torch.stack(found, dim=1)
+        actual.append(weights.unsqueeze(-1) * value.unsqueeze(1))
+    return torch.stack(actual, dim=1)
 
 
-def test_contributions_are_the_norms_of_what_sums_to_the_output(attention, inputs):
+def test_contributions_are_norms_of_terms_that_sum_to_the_output(attention, inputs):
     output = attention(*inputs)
     every = parts(attention, inputs[2])
     torch.testing.assert_close(every.sum(dim=(1, 3)) + attention.W_o.bias, output)
-    found = d2l.head_contributions(attention, inputs[2])
-    assert found.shape == (B, H, Q, K)
-    torch.testing.assert_close(found, every.norm(dim=-1))
-    assert (found[1, :, :, 2:] == 0).all(), "masked keys contribute nothing"
+    actual = d2l.head_contributions(attention, inputs[2])
+    assert actual.shape == (B, H, Q, K)
+    torch.testing.assert_close(actual, every.norm(dim=-1))
+    assert (actual[1, :, :, 2:] == 0).all(), "masked keys contribute nothing"
     lengths = d2l.value_lengths(attention, inputs[2])
-    torch.testing.assert_close(found, attention.attention_weights * lengths.unsqueeze(2))
-    assert not found.requires_grad
+    torch.testing.assert_close(actual, attention.attention_weights * lengths.unsqueeze(2))
+    assert not actual.requires_grad
     assert not lengths.requires_grad
 
 
 @pytest.mark.parametrize("off", [[], [1], [0, 2], [0, 1, 2], (2, 2)])
-def test_what_a_head_gives_is_taken_out_or_is_its_mean(attention, inputs, off):
+def test_removed_head_gives_zero_or_its_mean(attention, inputs, off):
     output = attention(*inputs)
     share = parts(attention, inputs[2]).sum(dim=3)  # (B, H, Q, D)
     means = torch.randn(H, D // H)
     outward = attention.W_o.weight.T.unflatten(0, (H, -1))  # (H, D / H, D)
     said = torch.einsum("hv,hvd->hd", means, outward)
     for instead, put in ((None, torch.zeros(H, D)), (means, said)):
-        wanted = output.clone()
+        expected = output.clone()
         for head in set(off):
-            wanted += put[head] - share[:, head]
+            expected += put[head] - share[:, head]
         with d2l.without_heads(attention, off, instead):
-            torch.testing.assert_close(attention(*inputs), wanted)
+            torch.testing.assert_close(attention(*inputs), expected)
         torch.testing.assert_close(attention(*inputs), output)
 
 
@@ -87,7 +87,7 @@ def test_means_are_over_every_query_of_every_call(attention, inputs):
         d2l.head_means(attention, lambda: None)
 
 
-def test_with_its_own_mean_a_head_that_always_says_the_same_is_not_missed(attention, inputs):
+def test_constant_head_replaced_by_its_mean_changes_nothing(attention, inputs):
     with torch.no_grad():
         attention.W_v.weight[: D // H] = 0  # head 0 gives its bias, whatever it looks at
     output = attention(*inputs)
@@ -98,21 +98,24 @@ def test_with_its_own_mean_a_head_that_always_says_the_same_is_not_missed(attent
         assert (attention(*inputs) - output).abs().max() > 0.01
 
 
-def test_every_subset_is_measured_at_its_place(attention, inputs):
+def test_every_subset_is_measured_in_order(attention, inputs):
     means = torch.randn(H, D // H)
-    measure = lambda: attention(*inputs).square().mean()  # noqa: E731
+
+    def measure():
+        return attention(*inputs).square().mean()
+
     for instead in (None, means):
-        found = d2l.every_subset(attention, measure, instead)
-        assert len(found) == 2**H
-        for place, loss in enumerate(found):
+        actual = d2l.every_subset(attention, measure, instead)
+        assert len(actual) == 2**H
+        for place, loss in enumerate(actual):
             off = [h for h in range(H) if not place & 2**h]
             with d2l.without_heads(attention, off, instead):
                 assert loss == pytest.approx(measure().item())
-    assert found[-1] == pytest.approx(measure().item())
+    assert actual[-1] == pytest.approx(measure().item())
 
 
 @pytest.mark.parametrize("name", ["without_heads", "head_means", "every_subset"])
-def test_nothing_stays_behind_after_an_error(attention, name):
+def test_hooks_and_modes_are_restored_after_an_error(attention, name):
     attention.train()
 
     def fail():
@@ -133,17 +136,7 @@ def test_nothing_stays_behind_after_an_error(attention, name):
     assert attention.training
 
 
-def compiled(attention, how):
-    """The attention, compiled, and a call of it: nothing is generated, so it takes no time."""
-    if how == "a copy of its call":
-        return torch.compile(attention, backend="eager")
-    if how == "in place":
-        attention.compile(backend="eager")
-        return attention
-    return torch.compile(lambda *inputs: attention(*inputs), backend="eager")
-
-
-def test_wrong_arguments_are_named(attention, inputs):
+def test_wrong_arguments_raise(attention, inputs):
     values = inputs[2]
     with pytest.raises(RuntimeError, match="before the first forward pass"):
         d2l.head_contributions(attention, values)

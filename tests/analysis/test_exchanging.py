@@ -30,18 +30,18 @@ def model(request):
     return gru(request.param == "both ways")
 
 
-def test_row_0_is_the_model_as_it_is(model):
-    found = d2l.exchange_each_state(model, SOURCE, OTHER, TARGET)
-    assert found.shape == (1, 3, 5, 7)
-    assert not found.requires_grad
+def test_first_row_is_the_unchanged_model(model):
+    actual = d2l.exchange_each_state(model, SOURCE, OTHER, TARGET)
+    assert actual.shape == (1, 3, 5, 7)
+    assert not actual.requires_grad
     assert model.training
     logits, _ = model.eval()(SOURCE, d2l.shift_right(TARGET))
-    torch.testing.assert_close(found[:, :, 0], logits.softmax(dim=-1))
+    torch.testing.assert_close(actual[:, :, 0], logits.softmax(dim=-1))
 
 
 @torch.no_grad()
-def test_a_row_has_one_state_of_the_other_sentence(model):
-    (found,) = d2l.exchange_each_state(model, SOURCE, OTHER, TARGET)
+def test_each_row_exchanges_one_state(model):
+    (actual,) = d2l.exchange_each_state(model, SOURCE, OTHER, TARGET)
     model.eval()
     ours, theirs = model.encoder(SOURCE), model.encoder(OTHER)
     words = d2l.shift_right(TARGET)
@@ -65,17 +65,17 @@ def test_a_row_has_one_state_of_the_other_sentence(model):
                     kept = tuple(a._replace(past=b.past) for a, b in blocks)
                     there = own._replace(blocks=kept)
             logits, _ = model.decoder(words[:, step : step + 1], there)
-            torch.testing.assert_close(found[step, 1 + place], logits[0, 0].softmax(dim=-1))
+            torch.testing.assert_close(actual[step, 1 + place], logits[0, 0].softmax(dim=-1))
 
 
-def test_sentences_do_not_disturb_each_other(model):
+def test_sentences_of_a_batch_do_not_affect_each_other(model):
     source, other = torch.cat((SOURCE, OTHER)), torch.tensor([[5, 6, 8, 2], [1, 6, 8, 2]])
     target = torch.tensor([[4, 3, 2], [6, 5, 2]])
-    found = d2l.exchange_each_state(model, source, other, target)
+    actual = d2l.exchange_each_state(model, source, other, target)
     for row in range(2):
         alone = d2l.exchange_each_state(model, source[[row]], other[[row]], target[[row]])
-        torch.testing.assert_close(found[[row]], alone)
-    assert not torch.allclose(found[0], found[1])
+        torch.testing.assert_close(actual[[row]], alone)
+    assert not torch.allclose(actual[0], actual[1])
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,6 @@ def test_sentences_do_not_disturb_each_other(model):
         ("target", (SOURCE, OTHER, TARGET.repeat(2, 1))),
     ],
 )
-def test_other_shapes_are_refused(name, arguments):
+def test_wrong_shapes_raise(name, arguments):
     with pytest.raises(ValueError, match=name):
         d2l.exchange_each_state(gru(True), *arguments)

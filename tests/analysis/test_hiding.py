@@ -1,4 +1,4 @@
-"""Hiding states from attention: what is hidden has no say, and nothing else changes."""
+"""Hiding states from attention: a hidden state has no effect, and nothing else changes."""
 
 import pytest
 import torch
@@ -35,16 +35,16 @@ def chances(model, state, word):
     return logits[0, 0].softmax(dim=-1), state
 
 
-def test_row_0_is_the_model_as_it_is(either):
-    found = d2l.hide_each_state(either, SOURCE, TARGET)
-    assert found.shape == (1, 3, 6, 7)
-    assert not found.requires_grad
+def test_first_row_is_the_unchanged_model(either):
+    actual = d2l.hide_each_state(either, SOURCE, TARGET)
+    assert actual.shape == (1, 3, 6, 7)
+    assert not actual.requires_grad
     logits, _ = either.eval()(SOURCE, d2l.shift_right(TARGET))
-    torch.testing.assert_close(found[:, :, 0], logits.softmax(dim=-1))
+    torch.testing.assert_close(actual[:, :, 0], logits.softmax(dim=-1))
 
 
-def test_a_hidden_state_has_no_say_and_the_steps_before_saw_it(model):
-    (found,) = d2l.hide_each_state(model, SOURCE, TARGET)
+def test_hidden_state_is_cut_out_at_this_step_alone(model):
+    (actual,) = d2l.hide_each_state(model, SOURCE, TARGET)
     model.eval()
     values, last = model.encoder(SOURCE)
     for place in range(4):
@@ -55,13 +55,13 @@ def test_a_hidden_state_has_no_say_and_the_steps_before_saw_it(model):
             shorter = state._replace(
                 values=state.values[:, kept], projected_keys=state.projected_keys[:, kept]
             )
-            wanted, _ = chances(model, shorter, word)
-            torch.testing.assert_close(found[step, 1 + place], wanted)
+            expected, _ = chances(model, shorter, word)
+            torch.testing.assert_close(actual[step, 1 + place], expected)
             _, state = chances(model, state, word)
 
 
-def test_a_transformer_s_hidden_state_has_no_say_in_any_layer(transformer):
-    (found,) = d2l.hide_each_state(transformer, SOURCE, TARGET)
+def test_transformer_hides_state_in_every_layer(transformer):
+    (actual,) = d2l.hide_each_state(transformer, SOURCE, TARGET)
     transformer.eval()
     values = transformer.encoder(SOURCE)
     for place in range(4):
@@ -72,12 +72,20 @@ def test_a_transformer_s_hidden_state_has_no_say_in_any_layer(transformer):
                 block._replace(source=tuple(each[:, :, kept] for each in block.source))
                 for block in state.blocks
             ]
-            wanted, _ = chances(transformer, state._replace(blocks=tuple(blocks)), word)
-            torch.testing.assert_close(found[step, 1 + place], wanted)
+            expected, _ = chances(transformer, state._replace(blocks=tuple(blocks)), word)
+            torch.testing.assert_close(actual[step, 1 + place], expected)
             _, state = chances(transformer, state, word)
 
 
-def test_with_all_hidden_the_source_makes_no_difference(model):
+def test_sentences_of_a_batch_do_not_affect_each_other(either):
+    source, target = torch.cat((SOURCE, SOURCE.flip(1))), torch.cat((TARGET, TARGET.flip(1)))
+    together = d2l.hide_each_state(either, source, target)
+    for row in range(2):
+        alone = d2l.hide_each_state(either, source[[row]], target[[row]])
+        torch.testing.assert_close(together[[row]], alone)
+
+
+def test_with_all_hidden_source_makes_no_difference(model):
     bare = d2l.EncoderDecoder(model.encoder, model.decoder)
     bare.decoder.bridge = False
     (first,) = d2l.hide_each_state(bare, SOURCE, TARGET)
@@ -86,17 +94,12 @@ def test_with_all_hidden_the_source_makes_no_difference(model):
     assert not torch.allclose(first[0, 0], other[0, 0])
 
 
-def test_wrong_arguments_are_named(model):
+def test_wrong_arguments_raise(model):
     with pytest.raises(TypeError, match="source has type list; it needs a tensor of integers"):
-        d2l.hide_each_state(None, [[1, 2]], torch.ones(1, 2, dtype=torch.long))
-    with pytest.raises(TypeError, match=r"target has dtype torch\.float32"):
-        d2l.hide_each_state(None, torch.ones(1, 2, dtype=torch.long), torch.ones(1, 2))
-    with pytest.raises(ValueError, match=r"source has shape \(4,\); it needs \(B, S\)"):
-        d2l.hide_each_state(model, SOURCE[0], TARGET)
-    with pytest.raises(ValueError, match=r"target has shape \(3,\)"):
-        d2l.hide_each_state(model, SOURCE, TARGET[0])
-    with pytest.raises(ValueError, match=r"target has .* where B is 2"):
-        d2l.hide_each_state(model, SOURCE.repeat(2, 1), TARGET)
+        d2l.hide_each_state(None, [[1, 2]], TARGET)
+    for source, target in ((SOURCE[0], TARGET), (SOURCE, TARGET[0]), (SOURCE.repeat(2, 1), TARGET)):
+        with pytest.raises(ValueError, match="has shape"):
+            d2l.hide_each_state(model, source, target)
     plain = d2l.EncoderDecoder(d2l.Seq2SeqEncoder(9, 3, 4, 1), d2l.Seq2SeqDecoder(7, 3, 4, 1))
     with pytest.raises(TypeError, match="AttentionState or a TransformerState"):
         d2l.hide_each_state(plain, SOURCE, TARGET)

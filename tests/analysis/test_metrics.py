@@ -13,7 +13,7 @@ from d2lattn.analysis.metrics import (
 )
 
 
-def test_bleu_is_sacrebleu_s():
+def test_bleu_equals_sacrebleu():
     import sacrebleu
 
     hypotheses = ["le chat noir dort sur la table .", "elle est partie hier soir ."]
@@ -37,14 +37,14 @@ def test_bleu_by_hand():
     assert bleu(["a b c d"], ["a b c d e"]).value == pytest.approx(100 * math.exp(-1 / 4))
 
 
-def test_bleu_is_of_the_corpus_and_not_a_mean_of_sentences():
+def test_bleu_is_computed_over_the_corpus():
     hypotheses = ["a b c d", "x y z w"]
     references = ["a b c d", "q r s t"]
     # 4 of 8 words, 3 of 6 pairs, 2 of 4 triples, 1 of 2: one half each.
     assert bleu(hypotheses, references).value == pytest.approx(50)
 
 
-def test_each_sentence_may_have_references_of_its_own_number():
+def test_number_of_references_may_differ():
     hypotheses = ["a b c d", "e f g h"]
     score = bleu(hypotheses, [["x y z w", "a b c d"], "e f g h"])
     assert score.value == pytest.approx(100)
@@ -54,7 +54,7 @@ def test_each_sentence_may_have_references_of_its_own_number():
 
 
 @pytest.mark.parametrize("score", [bleu, chrf])
-def test_an_empty_translation_scores_zero_and_divides_by_nothing(score):
+def test_empty_translation_scores_zero(score):
     assert score([""], ["le chat dort ."]).value == 0
     assert 0 < score(["", "le chat dort ."], ["oui .", "le chat dort ."]).value < 100
     assert score(["a"], ["b"]).value == 0
@@ -69,12 +69,12 @@ def test_an_empty_translation_scores_zero_and_divides_by_nothing(score):
         (["a", "b"], ["a", []], r"references\[1\] is empty; it needs one reference"),
     ],
 )
-def test_a_corpus_that_does_not_fit_is_told_so(score, hypotheses, references, message):
+def test_wrong_corpus_raises(score, hypotheses, references, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         score(hypotheses, references)
 
 
-def test_alignment_error_rate_by_the_definition():
+def test_alignment_error_rate_equals_definition():
     # One pair, worked by hand. A = 4 links, S = 2, P = 4 (the sure ones and two more).
     sure = {(0, 0), (1, 2)}
     possible = sure | {(1, 1), (2, 3)}
@@ -85,14 +85,14 @@ def test_alignment_error_rate_by_the_definition():
     assert scores.error_rate == pytest.approx(1 - (1 + 3) / (4 + 2))
 
 
-def test_counts_are_summed_over_the_corpus_before_they_are_divided():
+def test_alignment_counts_are_summed_over_the_corpus():
     predicted = [{(0, 0)}, {(0, 1), (1, 0), (2, 2)}]
     gold = [{(0, 0)}, {(0, 0), (1, 1), (2, 2)}]
     scores = alignment_scores(predicted, gold, gold)
     assert scores == (2 / 4, 2 / 4, 1 - 4 / 8)  # a mean over the pairs would give 2/3
 
 
-def test_alignments_that_do_not_fit_are_told_so():
+def test_wrong_alignments_raise():
     message = (
         r"^sure\[1\] holds \[\(1, 1\)\], which possible\[1\] does not; every sure link needs to be "
         r"possible$"
@@ -108,7 +108,7 @@ def test_alignments_that_do_not_fit_are_told_so():
         alignment_scores([set()], [set()], [set(), set()])
 
 
-def test_links_name_the_source_first():
+def test_links_are_source_then_target():
     weights = torch.tensor([[0.1, 0.7, 0.2], [0.5, 0.1, 0.4]])  # (T, S) = (2, 3)
     assert alignment_links(weights) == {(1, 0), (0, 1)}
     assert alignment_links(weights, threshold=0.4) == {(1, 0), (0, 1), (2, 1)}
@@ -120,7 +120,7 @@ def test_links_name_the_source_first():
         alignment_links(weights.tolist())
 
 
-def test_the_diagonal_of_a_square_and_of_a_rectangle():
+def test_diagonal_links():
     assert diagonal_links(3, 3) == {(0, 0), (1, 1), (2, 2)}
     assert diagonal_links(6, 2) == {(1, 0), (4, 1)}
     assert diagonal_links(2, 4) == {(0, 0), (0, 1), (1, 2), (1, 3)}
@@ -133,7 +133,7 @@ def test_the_diagonal_of_a_square_and_of_a_rectangle():
             assert all(0 <= s < source_length for s, _ in links)
 
 
-def test_uniform_links_are_drawn_evenly_and_by_the_generator():
+def test_uniform_links_are_uniform_and_reproducible():
     first = uniform_links(4, 4000, torch.Generator().manual_seed(1))
     assert first == uniform_links(4, 4000, torch.Generator().manual_seed(1))
     counts = [sum(source == place for source, _ in first) for place in range(4)]

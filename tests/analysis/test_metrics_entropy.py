@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import d2lattn as d2l
 
 
-def test_a_sharp_row_has_none_and_an_even_row_has_the_most():
+def test_entropy_of_one_hot_and_uniform_rows():
     weights = torch.tensor([[1.0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25] * 4, [0, 0, 0, 0]])
     expected = [0, math.log(2), math.log(4), 0]
     assert d2l.attention_entropy(weights).tolist() == pytest.approx(expected)
@@ -18,19 +18,19 @@ def test_a_sharp_row_has_none_and_an_even_row_has_the_most():
 
 @settings(deadline=None, derandomize=True)
 @given(st.integers(1, 6), st.integers(1, 9), st.sampled_from([0.1, 1.0, 50.0, 1e4]))
-def test_it_is_the_formula(rows, keys, magnitude):
+def test_entropy_equals_formula(rows, keys, magnitude):
     torch.manual_seed(rows * keys)
     weights = torch.softmax(torch.randn(2, rows, keys, dtype=torch.float64) * magnitude, -1)
     entropy = d2l.attention_entropy(weights)
     assert entropy.shape == (2, rows)
-    for row, found in zip(weights.reshape(-1, keys).tolist(), entropy.reshape(-1), strict=True):
-        assert float(found) == pytest.approx(-sum(w * math.log(w) for w in row if w > 0))
+    for row, actual in zip(weights.reshape(-1, keys).tolist(), entropy.reshape(-1), strict=True):
+        assert float(actual) == pytest.approx(-sum(w * math.log(w) for w in row if w > 0))
     assert (entropy >= 0).all()
     assert (entropy <= math.log(keys) + 1e-12).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_a_masked_key_has_a_finite_gradient(dtype):
+def test_zero_weight_has_finite_gradient(dtype):
     scores = torch.randn(2, 3, 4, dtype=dtype, requires_grad=True)
     entropy = d2l.attention_entropy(d2l.masked_softmax(scores, torch.tensor([0, 2])))
     entropy.sum().backward()
@@ -40,7 +40,7 @@ def test_a_masked_key_has_a_finite_gradient(dtype):
     assert scores.grad[1, :, :2].count_nonzero() > 0
 
 
-def test_it_says_what_does_not_fit():
+def test_wrong_weights_raise():
     with pytest.raises(ValueError, match=r"^weights has shape \(\); it needs \(\.\.\., K\)$"):
         d2l.attention_entropy(torch.tensor(1.0))
     with pytest.raises(TypeError, match=r"^weights has dtype torch.int64; it needs a tensor of fl"):

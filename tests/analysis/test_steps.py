@@ -36,13 +36,13 @@ def build(decoder, seed):
     return model
 
 
-def test_a_decoder_without_attention_is_told_so():
+def test_decoder_without_attention_raises():
     model = build(Seq2SeqDecoder, 0)
     with pytest.raises(TypeError, match=r"^model.decoder has type Seq2SeqDecoder; it needs att"):
         teacher_forced_attention(model, BATCH)
 
 
-def test_teacher_forced_attention_leaves_the_ends_out():
+def test_teacher_forced_attention_leaves_eos_out():
     model, source = build(Seq2SeqAttentionDecoder, 2), torch.randint(3, VOCAB, (2, 5))
     batch = SimpleNamespace(
         source=source,
@@ -63,7 +63,7 @@ def test_teacher_forced_attention_leaves_the_ends_out():
 
 
 @pytest.mark.parametrize("bridge", [True, False])
-def test_attention_steps_are_what_the_decoder_computes(bridge):
+def test_attention_steps_equal_the_decoder(bridge):
     model = build(partial(Seq2SeqAttentionDecoder, bridge=bridge), 3)
     source, target = torch.tensor([[4, 5, 6, 2]]), torch.tensor([[7, 8, 2]])
     steps = attention_steps(model, source, target)

@@ -12,7 +12,7 @@ SOURCE = Vocabulary(pair.source for pair in PAIRS)
 TARGET = Vocabulary(pair.target for pair in PAIRS)
 
 
-def test_special_tokens_come_first_then_the_most_frequent_then_the_alphabet():
+def test_tokens_are_sorted_by_frequency_after_specials():
     vocabulary = Vocabulary([("b", "a", "c"), ("c",)])
     assert vocabulary.decode(range(len(vocabulary))) == [
         *("<pad>", "<bos>", "<eos>", "<unk>"),
@@ -27,7 +27,7 @@ def test_rare_and_unknown_words_become_unk():
     assert "a" in vocabulary
 
 
-def test_numbers_outside_the_vocabulary_are_refused():
+def test_ids_outside_the_vocabulary_raise():
     most = len(SOURCE) - 1
     with pytest.raises(
         ValueError, match=rf"ids\[1\] is {most + 1}; it needs to be from 0 to {most}"
@@ -44,7 +44,7 @@ def test_numbers_outside_the_vocabulary_are_refused():
     st.booleans(),
     st.one_of(st.none(), st.integers(0, 99)),
 )
-def test_batches_hold_every_pair_once_padded_and_ended(number, batch_size, bucket, seed):
+def test_batches_contain_every_pair_once(number, batch_size, bucket, seed):
     generator = None if seed is None else torch.Generator().manual_seed(seed)
     chosen = PAIRS[:number]
     given_back = []
@@ -65,7 +65,7 @@ def test_batches_hold_every_pair_once_padded_and_ended(number, batch_size, bucke
     assert sorted(map(repr, given_back)) == sorted(map(repr, chosen))
 
 
-def test_the_generator_decides_the_order():
+def test_generator_determines_the_order():
     def order(seed):
         generator = torch.Generator().manual_seed(seed)
         return [b.pairs for b in batches(PAIRS, SOURCE, TARGET, 16, generator=generator)]
@@ -74,10 +74,10 @@ def test_the_generator_decides_the_order():
     assert order(1) != order(2)
 
 
-def test_buckets_save_padding():
+def test_buckets_reduce_padding():
     def padding(bucket):
         generator = torch.Generator().manual_seed(0)
-        found = batches(PAIRS, SOURCE, TARGET, 16, generator=generator, bucket=bucket)
-        return sum(int((batch.source == 0).sum()) for batch in found)
+        actual = batches(PAIRS, SOURCE, TARGET, 16, generator=generator, bucket=bucket)
+        return sum(int((batch.source == 0).sum()) for batch in actual)
 
     assert padding(True) < padding(False) / 2

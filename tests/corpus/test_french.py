@@ -140,8 +140,8 @@ def texts():
     return [" ".join(sentence) for sentence in sentences()]
 
 
-def fits(wanted, tags):
-    return any(all(w in ("?", t) for w, t in zip(wanted, tag, strict=True)) for tag in tags)
+def fits(expected, tags):
+    return any(all(w in ("?", t) for w, t in zip(expected, tag, strict=True)) for tag in tags)
 
 
 def find(pattern):
@@ -179,7 +179,7 @@ WANTED = {
 
 
 @pytest.mark.parametrize("name", WANTED)
-def test_the_things_that_make_french_french_do_occur(name):
+def test_all_french_phenomena_occur(name):
     assert find(WANTED[name]) != []
 
 
@@ -201,18 +201,18 @@ def phrase_after(sentence, place):
     return None
 
 
-def test_determiner_adjectives_and_noun_agree():
+def test_determiners_and_adjectives_agree_with_their_noun():
     nouns, adjectives = forms()
     checked = 0
     for sentence in sentences():
         for place, word in enumerate(sentence):
-            wanted = DETERMINERS.get(word)
-            found = wanted and phrase_after(sentence, place + 1)
-            if not found:
+            expected = DETERMINERS.get(word)
+            actual = expected and phrase_after(sentence, place + 1)
+            if not actual:
                 continue
-            before, noun, noun_place = found
-            assert fits(wanted, nouns[noun]), (word, noun, sentence)
-            (tag, *_) = [tag for tag in nouns[noun] if fits(wanted, [tag])]
+            before, noun, noun_place = actual
+            assert fits(expected, nouns[noun]), (word, noun, sentence)
+            (tag, *_) = [tag for tag in nouns[noun] if fits(expected, [tag])]
             for adjective in before:
                 assert tag in adjectives[adjective], (adjective, noun, sentence)
             after = noun_place + 1
@@ -224,7 +224,7 @@ def test_determiner_adjectives_and_noun_agree():
     assert checked > NUMBER
 
 
-def test_every_singular_or_plural_noun_has_a_determiner_before_it():
+def test_every_noun_has_a_determiner():
     nouns, adjectives = forms()
     for sentence in sentences():
         for place, word in enumerate(sentence):
@@ -277,24 +277,24 @@ def test_predicates_agree_with_simple_noun_subjects():
         r"(?:pas )?(?:très |aussi )?(?P<said>\S+)"
     )
     for text in texts():
-        found = pattern.match(text)
-        if not found or found["noun"] not in nouns or found["det"] not in DETERMINERS:
+        actual = pattern.match(text)
+        if not actual or actual["noun"] not in nouns or actual["det"] not in DETERMINERS:
             continue
-        tags = [tag for tag in nouns[found["noun"]] if fits(DETERMINERS[found["det"]], [tag])]
-        assert all((tag[1] == "p") == (found["be"] in ("sont", "étaient")) for tag in tags), text
-        if found["said"] in adjectives:
-            assert set(tags) & adjectives[found["said"]], text
+        tags = [tag for tag in nouns[actual["noun"]] if fits(DETERMINERS[actual["det"]], [tag])]
+        assert all((tag[1] == "p") == (actual["be"] in ("sont", "étaient")) for tag in tags), text
+        if actual["said"] in adjectives:
+            assert set(tags) & adjectives[actual["said"]], text
             checked += 1
         for mover in MOVERS:
-            if re.fullmatch(mover + "e?s?", found["said"]):
+            if re.fullmatch(mover + "e?s?", actual["said"]):
                 (tag,) = tags
                 ending = ("e" if tag[0] == "f" else "") + ("s" if tag[1] == "p" else "")
-                assert found["said"] == mover + ending, text
+                assert actual["said"] == mover + ending, text
                 checked += 1
     assert checked > 300
 
 
-def test_participles_with_avoir_agree_with_an_object_before_them_and_with_nothing_else():
+def test_participles_with_avoir_agree_with_a_preceding_object_only():
     having = {"ai", "as", "a", "avons", "ont"}
     agreed = plain = 0
     for sentence in sentences():
@@ -331,7 +331,7 @@ def test_participles_with_avoir_agree_with_an_object_before_them_and_with_nothin
 OWN = sorted(set(DETERMINERS) - {"du", "au", "des", "aux"})
 
 
-def test_joined_nouns_are_feminine_together_only_if_both_are():
+def test_joined_nouns_are_feminine_only_if_both_are():
     nouns, adjectives = forms()
     words = "|".join(sorted(nouns))
     told = "|".join(sorted(adjectives))
@@ -342,15 +342,15 @@ def test_joined_nouns_are_feminine_together_only_if_both_are():
     )
     checked = 0
     for text in texts():
-        found = pattern.match(text)
-        if found:
-            genders = {tag[0] for noun in found.groups()[:2] for tag in nouns[noun]}
-            assert ("fp" if genders == {"f"} else "mp") in adjectives[found[3]], text
+        actual = pattern.match(text)
+        if actual:
+            genders = {tag[0] for noun in actual.groups()[:2] for tag in nouns[noun]}
+            assert ("fp" if genders == {"f"} else "mp") in adjectives[actual[3]], text
             checked += 1
     assert checked > 50
 
 
-def test_it_and_its_participle_have_the_gender_of_the_noun_before():
+def test_it_takes_the_gender_of_its_antecedent():
     nouns, adjectives = forms()
     words, told = "|".join(sorted(nouns)), "|".join(sorted(adjectives))
     pattern = re.compile(
@@ -395,7 +395,7 @@ def direct_subject(words):
 # --- other people's tables -----------------------------------------------------------------------
 
 
-def test_every_verb_form_is_that_of_verbiste():
+def test_verb_forms_equal_those_of_verbiste():
     """Verbiste's tables, as the mlconjug3 package carries them."""
     verbiste = pytest.importorskip("mlconjug3.PyVerbiste").Verbiste(language="fr")
     place = {(1, False): 0, (2, False): 1, (3, False): 2, (1, True): 3, (3, True): 5}

@@ -24,12 +24,12 @@ HUNDRED = list(read())
 MADE = generate(100, seed=100)
 
 
-def test_there_are_a_hundred():
+def test_there_are_a_hundred_gold_pairs():
     assert len(HUNDRED) == 100
 
 
 @pytest.mark.parametrize("number", range(len(HUNDRED)))
-def test_the_generator_still_makes_what_was_read(number):
+def test_generator_still_produces_the_gold_pairs(number):
     english, french, rows = HUNDRED[number]
     pair = MADE[number]
     assert list(pair.source) == english

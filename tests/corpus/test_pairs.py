@@ -75,24 +75,24 @@ def test_pairs_are_distinct_and_of_3_to_25_tokens(seed):
 @pytest.mark.parametrize(
     ("drawn", "fewest"), [(30_000, 28_000), pytest.param(60_000, 55_000, marks=pytest.mark.weekly)]
 )
-def test_the_english_decides_the_french_and_the_links(drawn, fewest):
-    found = {}
+def test_english_determines_french_and_links(drawn, fewest):
+    actual = {}
     for pair in itertools.islice(draw(1), drawn):
-        assert found.setdefault(pair.source, pair) == pair
-    assert fewest < len(found) < drawn - 1_000  # so many sentences came again
+        assert actual.setdefault(pair.source, pair) == pair
+    assert fewest < len(actual) < drawn - 1_000  # so many sentences came again
 
 
-def test_agreement_links_join_a_word_to_what_decides_its_form():
-    found = {}
+def test_agreement_links_join_words_to_what_determines_their_form():
+    actual = {}
     for pair in generate(3000):
         for source, target in pair.agreement:
-            found.setdefault(pair.target[target], set()).add(pair.source[source])
-    assert {"girl", "woman", "queen"} <= found["la"]
-    assert not {"boy", "girls", "the"} & found["la"]
-    assert {"girls", "boys", "men"} <= found["des"]
-    assert {"is", "arrive"} <= found["n'"]
-    assert "ne" not in found
-    assert "très" not in found
+            actual.setdefault(pair.target[target], set()).add(pair.source[source])
+    assert {"girl", "woman", "queen"} <= actual["la"]
+    assert not {"boy", "girls", "the"} & actual["la"]
+    assert {"girls", "boys", "men"} <= actual["des"]
+    assert {"is", "arrive"} <= actual["n'"]
+    assert "ne" not in actual
+    assert "très" not in actual
 
 
 @pytest.fixture(scope="module")
@@ -100,20 +100,20 @@ def corpus():
     return load_corpus(num_train=4000, num_valid=200, num_test=200, num_unseen=200, num_long=200)
 
 
-def test_splits_share_no_source_sentence_and_have_the_sizes_asked_for(corpus):
+def test_splits_are_disjoint_and_have_the_requested_sizes(corpus):
     splits = (corpus.train, corpus.valid, corpus.test, corpus.unseen, corpus.long)
     assert [len(split) for split in splits] == [4000, 200, 200, 200, 200]
     sources = [pair.source for split in splits for pair in split]
     assert len(set(sources)) == len(sources)
 
 
-def test_all_of_long_is_longer_than_all_of_training_on_both_sides(corpus):
+def test_long_split_is_longer_than_training(corpus):
     for side in ("source", "target"):
         longest = max(len(getattr(pair, side)) for pair in corpus.train)
         assert longest <= LONGEST_IN_TRAINING < min(len(getattr(p, side)) for p in corpus.long)
 
 
-def test_unseen_joins_what_training_shows_only_apart(corpus):
+def test_unseen_split_joins_constructions_that_training_separates(corpus):
     for split in (corpus.train, corpus.valid, corpus.test, corpus.long):
         for pair in split:
             assert not any(pair.constructions.issuperset(together) for together in UNSEEN)
@@ -125,7 +125,7 @@ def test_unseen_joins_what_training_shows_only_apart(corpus):
     assert {word for pair in corpus.unseen for word in pair.source} <= trained
 
 
-def test_what_the_constructions_say_is_seen_in_the_words(corpus):
+def test_constructions_match_the_words(corpus):
     """So that ``unseen`` does not rest on labels alone."""
     relative_or_question = {"who", "that"}
     for pair in corpus.train:
@@ -153,7 +153,7 @@ digest = hashlib.sha256(repr((told, words)).encode()).hexdigest()
 
 
 @pytest.mark.slow
-def test_the_same_pairs_whatever_the_hash_seed():
+def test_pairs_do_not_depend_on_the_hash_seed():
     """Here and in a process with another seed: sets of strings then come in another order."""
     here = {}
     exec(TOLD, here)

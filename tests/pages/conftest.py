@@ -1,9 +1,9 @@
-"""The built book, as a reader reaches it: from a folder and from a server, with no network."""
+"""The built book in a browser: from a folder and from a server, with no network."""
 
-import functools
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -11,28 +11,25 @@ import pytest
 from playwright.sync_api import Page, Request
 
 BOOK = Path(__file__).resolve().parents[2] / "_build" / "html"
-HEIGHT = 900
 
 
 def page_names() -> list[str]:
-    """Every page of the book, as a path below its root."""
-    return sorted(
-        str(path.relative_to(BOOK))
-        for path in BOOK.rglob("*.html")
-        if "_static" not in path.relative_to(BOOK).parts
-    )
-
-
-def names_with_figures() -> list[str]:
-    return [name for name in page_names() if "data-d2lx=" in (BOOK / name).read_text("utf8")]
+    """List every page of the book as a path below its root."""
+    names = (path.relative_to(BOOK) for path in BOOK.rglob("*.html"))
+    return sorted(name.as_posix() for name in names if "_static" not in name.parts)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes one of these names runs once for each such page."""
+    """Run a test that takes `page_name` for every page."""
     if "page_name" in metafunc.fixturenames:
         metafunc.parametrize("page_name", page_names())
-    if "figures_on" in metafunc.fixturenames:
-        metafunc.parametrize("figures_on", names_with_figures())
+
+
+@pytest.fixture(scope="session")
+def book() -> Path:
+    if not (BOOK / "index.html").exists():
+        pytest.fail("the book is not built; run: make book", pytrace=False)
+    return BOOK
 
 
 @pytest.fixture(scope="session")
@@ -40,81 +37,61 @@ def pages(book) -> list[str]:
     return page_names()
 
 
-@pytest.fixture(scope="session")
-def pages_with_figures(book) -> list[str]:
-    return names_with_figures()
+class Handler(SimpleHTTPRequestHandler):
+    """Serves the book as GitHub Pages does: with 404.html for every unknown address."""
 
-
-@pytest.fixture(scope="session")
-def book() -> Path:
-    if not (BOOK / "index.html").exists():
-        pytest.fail("the book is not built; call: make book", pytrace=False)
-    return BOOK
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
+    def log_message(self, *args: object) -> None:
         pass
 
-    def end_headers(self):
-        # What all pages share is asked for once.
-        self.send_header("Cache-Control", "max-age=3600, immutable")
-        super().end_headers()
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        body = (BOOK / "404.html").read_bytes()
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
 
 @pytest.fixture(scope="session")
 def addresses(book) -> Iterator[dict[str, str]]:
     """The book's address by scheme."""
-    handler = functools.partial(QuietHandler, directory=str(book))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(book)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield {"file": f"{book.as_uri()}/", "http": f"http://127.0.0.1:{server.server_port}/"}
     server.shutdown()
 
 
-@pytest.fixture(scope="session")
-def windows(chromium) -> dict[tuple, Page]:
-    """Windows to open pages in, by scheme, width and theme: one loads the shared scripts once."""
-    return {}
-
-
 class Visit:
     """One open page, and everything on it that a reader would stumble over."""
 
-    def __init__(self, page: Page, base: str):
+    def __init__(self, page: Page, base: str) -> None:
         self.page = page
-        self.troubles: list[str] = []
-        self.over = False
-        self._base = base
-        self._listeners = {
-            "request": self._request,
-            "response": lambda r: r.status >= 400 and self._note(f"{r.status}: {r.url}"),
-            "requestfailed": lambda r: self._note(f"failed: {r.url} ({r.failure})"),
-            "console": lambda m: m.type == "error" and self._note(f"console: {m.text}"),
-            "pageerror": lambda error: self._note(f"page error: {error}"),
-        }
-        for event, listener in self._listeners.items():
-            page.on(event, listener)
+        self.problems: list[str] = []
+        self.base = base
+        self.last_request = time.monotonic()
+        page.on("request", self.check_request)
+        page.on("response", lambda r: r.status >= 400 and self.note(f"{r.status}: {r.url}"))
+        page.on("requestfailed", lambda r: self.note(f"failed: {r.url} ({r.failure})"))
+        page.on("console", lambda m: m.type == "error" and self.note(f"console: {m.text}"))
+        page.on("pageerror", lambda error: self.note(f"page error: {error}"))
 
-    def open(self, name: str) -> None:
-        self.page.goto(self._base + name)
-        self._busy = time.monotonic()
+    def note(self, problem: str) -> None:
+        self.problems.append(problem)
 
-    def turn(self, theme: str, width: int | None = None) -> None:
-        """Go on in this theme, and in a window of this width, without loading anything anew."""
+    def check_request(self, request: Request) -> None:
+        self.last_request = time.monotonic()
+        if not request.url.startswith((self.base, "data:", "blob:")):
+            self.note(f"leaves the book: {request.url}")
+
+    def change(self, theme: str, width: int | None = None) -> None:
+        """Continue in another theme, and in a window of another width."""
         if width is not None:
-            self.page.set_viewport_size({"width": width, "height": HEIGHT})
-        self.page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-        self.wait_for_frame()
+            self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.emulate_media(color_scheme=theme)
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
 
-    def wait_for_frame(self) -> None:
-        """Wait until the next frames are drawn."""
-        self.page.evaluate(
-            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-        )
-
-    def look(self) -> list[str]:
-        """What a reader sees at once: formulas, words for pictures, nothing beyond the margin."""
+    def visible_problems(self) -> list[str]:
+        """List formulas not typeset, pictures without words, and what is wider than the page."""
         return self.page.evaluate(
             """() => {
                 const all = (selector) => [...document.querySelectorAll(selector)];
@@ -122,81 +99,48 @@ class Visit:
                 const root = document.documentElement;
                 const overflow = root.scrollWidth - root.clientWidth;
                 return [
-                    ...all("article div.math")
-                        .filter(m => !m.querySelector("math"))
+                    ...all("article div.math:not(:has(math)), article merror")
                         .map(m => `not typeset: ${m.textContent}`),
-                    ...all("article merror").map(m => `wrong formula: ${m.textContent}`),
-                    ...all("article img, article svg[role=img]")
-                        .filter(i => i.tagName === "IMG"
-                            ? !i.alt.trim() || i.alt.includes("_images/")
-                            : !i.getAttribute("aria-label") && !i.getAttribute("aria-labelledby"))
-                        .map(i => `has no words: ${i.src || start(i)}`),
+                    ...all("article img").filter(i => !i.alt.trim() || i.alt.includes("_images/"))
+                        .map(i => `has no description: ${i.src}`),
+                    ...all("article svg[role=img]:not([aria-label], [aria-labelledby])")
+                        .map(i => `has no description: ${start(i)}`),
                     ...overflow > 1 ? [`the page scrolls sideways by ${overflow} px`] : [],
-                    // what is not text stays inside its column too, where no box of its own scrolls
                     ...all("article img, article svg, article .d2lx")
                         .filter(e => e.getBoundingClientRect().right > innerWidth + 1)
                         .filter(e => !e.closest("table, .output, pre"))
-                        .map(e => `is outside: ${start(e)}`),
+                        .map(e => `is outside the page: ${start(e)}`),
                 ];
             }"""
         )
 
-    def _note(self, trouble: str) -> None:
-        self.troubles.append(trouble)
-
-    def _request(self, request: Request) -> None:
-        self._busy = time.monotonic()
-        if not request.url.startswith((self._base, "data:", "blob:")):
-            self._note(f"leaves the book: {request.url}")
-
-    def end(self) -> list[str]:
-        """Wait until the page has asked for nothing for half a second, and say what was wrong."""
-        # Playwright's own "networkidle" misses the end of some requests that the cache answers.
-        while (rest := self._busy + 0.5 - time.monotonic()) > 0:
+    def finish(self) -> list[str]:
+        """Wait until the page has requested nothing for half a second; list all problems."""
+        while (rest := self.last_request + 0.5 - time.monotonic()) > 0:
             self.page.wait_for_timeout(1000 * rest)
-        for event, listener in self._listeners.items():
-            self.page.remove_listener(event, listener)
-        self.over = True
-        return self.troubles
+        return self.problems
 
 
 @pytest.fixture
-def visit(chromium, addresses, windows):
-    """Open pages. A window whose visit has come to its end is used again, another is closed."""
-    visits = {}
+def visit(chromium, addresses) -> Iterator[Callable[..., Visit]]:
+    """Open pages of the book, or of another folder."""
+    contexts = []
 
-    def leave(kind):
-        if kind in visits and not visits.pop(kind).over:
-            windows.pop(kind).context.close()
-
-    def open_page(name, scheme="http", width=1280, theme="light") -> Visit:
-        kind = scheme, width, theme
-        leave(kind)
-        if kind not in windows:
-            context = chromium.new_context(color_scheme=theme)
-            context.add_init_script(f"localStorage.setItem('theme', '{theme}')")
-            windows[kind] = context.new_page()
-        windows[kind].set_viewport_size({"width": width, "height": HEIGHT})
-        seen = visits[kind] = Visit(windows[kind], addresses[scheme])
-        seen.open(name)
-        return seen
-
-    yield open_page
-    for kind in list(visits):
-        leave(kind)
-
-
-@pytest.fixture
-def visit_folder(chromium):
-    """Open a page of another folder than the book's own."""
-    windows = []
-
-    def open_page(folder: Path, name: str) -> Visit:
-        windows.append(chromium.new_page())
-        seen = Visit(windows[-1], f"{folder.as_uri()}/")
-        seen.open(name)
-        return seen
+    def open_page(
+        name: str,
+        scheme: str = "http",
+        width: int = 1280,
+        theme: str = "light",
+        folder: Path | None = None,
+        **options: object,
+    ) -> Visit:
+        size = {"width": width, "height": 900}
+        contexts.append(chromium.new_context(viewport=size, color_scheme=theme, **options))
+        base = f"{folder.as_uri()}/" if folder else addresses[scheme]
+        visit = Visit(contexts[-1].new_page(), base)
+        visit.page.goto(base + name)
+        return visit
 
     yield open_page
-    for page in windows:
-        page.close()
+    for context in contexts:
+        context.close()

@@ -37,10 +37,10 @@ MOST = 2.0
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
 @pytest.mark.parametrize("kind", PAGES)
 def test_page_looks_as_stored(visit, tmp_path, kind, theme, width):
-    page = visit(PAGES[kind], width=width, theme=theme).page
-    page.evaluate("document.fonts.ready")
-    page.wait_for_load_state("networkidle")
-    picture = Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("L")
+    opened = visit(PAGES[kind], width=width, theme=theme)
+    opened.page.evaluate("document.fonts.ready")
+    opened.finish()
+    picture = Image.open(io.BytesIO(opened.page.screenshot(animations="disabled"))).convert("L")
     picture = picture.resize((picture.width // SHRINK, picture.height // SHRINK))
     stored = STORED / f"{kind}-{theme}.png"
     if os.environ.get("RENEW_SCREENSHOTS"):

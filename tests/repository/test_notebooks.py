@@ -132,22 +132,20 @@ def test_every_plot_goes_to_the_page_as_svg(path):
 def test_a_walk_can_be_finished(path):
     notebook = read(path)
     spent = honest_time.cost(notebook)
-    assert spent.words <= 2000
-    assert spent.code_lines <= 120
-    assert spent.longest_listing <= 15
+    assert spent.words <= 2200
+    assert spent.longest_listing <= 20
     assert spent.visible_assertions <= 5
-    assert spent.minutes <= 45
+    assert spent.minutes <= 70
     text = "\n".join(cell.source for cell in notebook.cells)
     for part in ("You will be able to", "You need", "To take away", "workshop", "Predict"):
         assert part in text, f"no {part!r}"
 
 
 @each("walk", "workshop", "deeper")
-def test_the_header_says_how_long_it_takes(path):
+def test_first_cell_states_how_long_the_page_takes(path):
     notebook = read(path)
-    spent = honest_time.cost(notebook)
-    assert f"*About {honest_time.line(spent, path)}. " in notebook.cells[0].source
-    assert honest_time.said(notebook) == spent.minutes
+    row = f"- **Time:** {honest_time.time_row(honest_time.cost(notebook), path)}\n"
+    assert row in notebook.cells[0].source, "run: make words"
 
 
 @each("walk", "workshop", "deeper")
@@ -174,7 +172,8 @@ def test_a_workshop_gives_and_checks_its_solutions(path):
     }
     collapsed = [c for c in code_cells(notebook) if "hide-cell" in c.metadata.get("tags", [])]
     solutions = [c for c in collapsed if re.search(r"\bcheck_\w+\(", c.source)]
-    assert len(solutions) >= 4
+    exercises = "\n".join(cell.source for cell in notebook.cells).count("## Exercise")
+    assert len(solutions) >= min(4, exercises)
     assert len(checks) >= 2 * len(solutions)
     for cell in solutions:
         assert "assert " in cell.source
@@ -185,9 +184,9 @@ def test_a_workshop_gives_and_checks_its_solutions(path):
         for output in cell.outputs
         if "not attempted yet" in str(output.get("data", {}).get("text/plain", ""))
     ]
-    assert len(said) >= 4
+    assert len(said) >= min(4, exercises)
     text = "\n".join(cell.source for cell in notebook.cells)
-    assert text.count("## Exercise") == len(honest_time.EXERCISE.findall(text))
+    assert exercises == len(honest_time.EFFORT.findall(text)), "state each exercise's effort"
 
 
 @each()

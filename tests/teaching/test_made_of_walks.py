@@ -23,12 +23,12 @@ def test_all_that_has_a_caption_is_found(walk):
     source = walk_parts.CHAPTERS / walk.folder / "walk.ipynb"
     cells = walk_parts.nbformat.read(source, as_version=4).cells
     text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    numbers = re.findall(r"^\*Figure (\w+\.\d+)\.", text, re.MULTILINE)
+    numbers = re.findall(r"^\*\*Figure (\w+\.\d+)\.", text, re.MULTILINE)
     found = [figure.number for figure in walk.figures]
     # what is played with has a caption here and there, and no picture that can be taken out
     assert set(found) <= set(numbers)
     assert len(found) >= len(numbers) - 2
-    assert len(walk.predictions) == len(re.findall(r"\{dropdown\} Predict first", text))
+    assert len(walk.predictions) == len(re.findall(r"\{dropdown\} \*Predict first", text))
     assert walk.predictions
     assert len(walk.task) > 100
     assert walk.answer.strip()

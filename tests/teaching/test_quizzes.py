@@ -10,7 +10,7 @@ import pytest
 from website.extensions import for_teachers, quizzes
 
 ROOT = Path(__file__).resolve().parents[2]
-QUIZZES = quizzes.read_all()
+QUIZZES = quizzes.load_quizzes()
 QUESTIONS = [question for quiz in QUIZZES for question in quiz.questions]
 PLANS = for_teachers.load_plans()
 SESSIONS = [(plan, i) for plan, sessions in PLANS.items() for i in range(len(sessions))]
@@ -80,7 +80,7 @@ def test_a_right_number_can_be_worked_out(question):
 
 
 def test_the_files_are_written_for_the_whole_and_for_each_walk(tmp_path):
-    paths = quizzes.write(tmp_path / "new")
+    paths = quizzes.write_files(tmp_path / "new")
     assert {path.name for path in paths} == {
         "quizzes.csv",
         "quizzes.gift",
@@ -113,4 +113,4 @@ def test_a_figure_that_a_session_names_is_in_its_walks(plan, i):
     )
     for _, what in session["in_class"] + [(0, session["leave_out"])]:
         for name in re.findall(r"\d+[bc]?\.\d+", " ".join(m[0] for m in NAMED.finditer(what))):
-            assert f"*Figure {name}." in there, what
+            assert f"**Figure {name}." in there, what

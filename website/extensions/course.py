@@ -148,9 +148,9 @@ def write_palette(app: Any, exception: Exception | None) -> None:
 
 def setup(app: Any) -> dict[str, bool]:
     """Register the theme beside this file, and what its templates are told."""
-    # Sphinx writes all pages anew after an extension has changed
+    # Sphinx reads all pages again after an extension has changed
     code = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-    app.add_config_value("book_extensions", sha256(code).hexdigest(), "html")
+    app.add_config_value("book_extensions", sha256(code).hexdigest(), "env")
     app.add_html_theme("attention", THEME)
     app.connect("doctree-read", store_table)
     app.connect("html-page-context", add_context)

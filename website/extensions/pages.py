@@ -79,6 +79,11 @@ class template_part(nodes.General, nodes.Element):
     """A template of `website/theme/parts/`; its `template` names it."""
 
 
+def inline_nodes(element: nodes.Element) -> list[nodes.Node]:
+    """List what a paragraph holds, less the empty texts that the parser leaves."""
+    return [node for node in element if node.astext() or not isinstance(node, nodes.Text)]
+
+
 def question(title: list[nodes.Node], *answer: nodes.Node) -> html_block:
     """Fold an answer below its question; an italic label is taken from the title."""
     summary = html_text(tag="summary")
@@ -142,10 +147,10 @@ class Div(Directive):
 
 def facts(content: nodes.Element) -> html_block:
     """Turn a list of `**Label:** text` into rows, and add one with the ways to run the page."""
-    rows = [
-        (item[0][0].astext().rstrip(":"), item[0].children[1:])
-        for item in content.findall(nodes.list_item)
-    ]
+    rows = []
+    for item in content.findall(nodes.list_item):
+        label, *text = inline_nodes(item[0])
+        rows.append((label.astext().rstrip(":"), text))
     rows.append(("Run it", [template_part(template="run")]))
     elements = html_block(tag="dl", classes=["facts"])
     for label, text in rows:
@@ -156,7 +161,7 @@ def facts(content: nodes.Element) -> html_block:
 
 def caption(paragraph: nodes.paragraph) -> html_text:
     """Make a caption of a paragraph; its number loses the full stop, since it is set in bold."""
-    number, *text = paragraph.children
+    number, *text = inline_nodes(paragraph)
     number = nodes.strong("", number.astext().rstrip("."))
     return html_text("", "", number, *text, tag="figcaption", caption=True)
 

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from d2lattn.book.exercises.checking import (
     Differs,
-    agrees,
     call,
     check,
     number,
+    recognise,
     same,
     tensor_like,
     truth,
@@ -22,48 +22,67 @@ KEYS = torch.tensor([[0, 0], [0, 1], [1, 0]], dtype=torch.float32, device="cpu")
 VALUES = torch.tensor([7, 14, 21], dtype=torch.float32, device="cpu")
 
 
-@check("1.5")
+def _attend(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return (keys @ query).softmax(dim=0) @ values  # (K,) x (K, V) -> (V,)
+
+
+@check("1.5", right=(_attend,))
 def check_attend(attend: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     """Attention pooling of values that are vectors, by one query."""
     generator = torch.Generator().manual_seed(11)
     query, keys = torch.randn(3, generator=generator), torch.randn(4, 3, generator=generator)
     values = torch.randn(4, 2, generator=generator)
     scores = keys @ query  # (K, D) x (D) -> (K)
-    wanted = scores.softmax(dim=0) @ values  # (K) x (K, V) -> (V)
-    found = tensor_like(call(attend, query, keys, values), wanted, "your output")
+    expected = _attend(query, keys, values)
+    result = tensor_like(call(attend, query, keys, values), expected, "your output")
 
-    if agrees(found, values.mean(dim=0)):
-        raise Differs("This is average pooling: your output does not depend on the query.")
-    if agrees(found, scores @ values):
-        raise Differs("The scores went in as weights. Step 2 is missing: normalise them.")
-    if agrees(found, scores / scores.sum() @ values):
-        raise Differs("You divided scores by their sum; take their exponentials first (softmax).")
-    if agrees(found, scores.exp() @ values):
-        raise Differs("The exponentials are there, but they do not sum to 1 yet.")
-    if agrees(found, values[scores.argmax()]):
-        raise Differs("This is the value of the best key alone. Every value gets its weight.")
-    if agrees(found, (scores / math.sqrt(3)).softmax(dim=0) @ values):
-        raise Differs("You scaled by √d. That is chapter 3's idea; here the score is q·k itself.")
-    same(found, wanted, "Score = q·k, softmax over the keys, then weights times values.", "output")
+    recognise(
+        result,
+        [
+            (
+                values.mean(dim=0),
+                "This is average pooling: your output does not depend on the query.",
+            ),
+            (scores @ values, "The scores went in as weights. Step 2 is missing: normalise them."),
+            (
+                scores / scores.sum() @ values,
+                "You divided scores by their sum; take their exponentials first (softmax).",
+            ),
+            (scores.exp() @ values, "The exponentials are there, but they do not sum to 1 yet."),
+            (
+                values[scores.argmax()],
+                "This is the value of the best key alone. Every value gets its weight.",
+            ),
+            (
+                (scores / math.sqrt(3)).softmax(dim=0) @ values,
+                "You scaled by √d. That is chapter 3's idea; here the score is q·k itself.",
+            ),
+        ],
+    )
+    same(
+        result, expected, "Score = q·k, softmax over the keys, then weights times values.", "output"
+    )
 
     shuffled = torch.tensor([2, 0, 3, 1])
-    again = tensor_like(call(attend, query, keys[shuffled], values[shuffled]), wanted, "output")
-    same(again, wanted, "The order of the pairs must not matter.", "for shuffled pairs, the output")
+    again = tensor_like(call(attend, query, keys[shuffled], values[shuffled]), expected, "output")
+    same(
+        again, expected, "The order of the pairs must not matter.", "for shuffled pairs, the output"
+    )
 
     for num_keys, width in ((7, 2), (1, 5)):
         query = torch.randn(width, generator=generator)
         keys = torch.randn(num_keys, width, generator=generator)
         values = torch.randn(num_keys, 3, generator=generator)
         keys[-1] = keys[0]  # two pairs may have the same key, and both count
-        wanted = (keys @ query).softmax(dim=0) @ values  # (K,) x (K, V) -> (V,)
+        expected = _attend(query, keys, values)
         case = f"with {num_keys} keys of width {width}"
-        found = call(attend, query, keys, values, case=case)
+        result = call(attend, query, keys, values, case=case)
         hint = "Take the sizes from the arguments; each pair counts, also two with the same key."
-        same(found, wanted, hint, f"{case}, your output")
+        same(result, expected, hint, f"{case}, your output")
     return "compare, normalise, sum; and the order of the pairs does not matter."
 
 
-@check("1.3")
+@check("1.3", right=((-4, -4),), wrong=[(0, 0), (3, 0), (-1, -1), (-math.inf, 0)])
 def check_query(query: Tensor) -> str:
     """A query that pools the chapter's three values to less than 8."""
     query = tensor_like(query, torch.zeros(2), "your query")
@@ -85,7 +104,23 @@ def check_query(query: Tensor) -> str:
     return f"it pools {output:.2f}: key 1 wins because your query dislikes the two others."
 
 
-@check("1.4")
+def _with_salience(query: Tensor, keys: Tensor, salience: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.cat([query, torch.ones(1)]), torch.cat([keys, salience[:, None]], dim=1)
+
+
+def _with_large_salience(query: Tensor, keys: Tensor, salience: Tensor) -> tuple[Tensor, Tensor]:
+    return _with_salience(query, keys, salience.abs())
+
+
+@check(
+    "1.4",
+    right=(_with_salience,),
+    wrong=[
+        _with_large_salience,
+        lambda query, keys, salience: _with_salience(query, keys, 0 * salience),
+        lambda query, keys, salience: _with_salience(query, keys, salience.square()),
+    ],
+)
 def check_with_salience(
     with_salience: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
 ) -> str:
@@ -104,10 +139,19 @@ def check_with_salience(
     query, keys = torch.randn(3, generator=generator), torch.randn(5, 3, generator=generator)
     salience = torch.rand(5, generator=generator)
     scores = scores_of(query, keys, salience)
-    if agrees(scores, keys @ query):
-        raise Differs("The salience is lost: its number in the query is 0, so it counts for 0.")
-    if agrees(scores, keys @ query + salience.square()):
-        raise Differs("The salience is squared: it belongs to the key alone.")
+    recognise(
+        scores,
+        [
+            (
+                keys @ query,
+                "The salience is lost: its number in the query is 0, so it counts for 0.",
+            ),
+            (
+                keys @ query + salience.square(),
+                "The salience is squared: it belongs to the key alone.",
+            ),
+        ],
+    )
     same(scores, keys @ query + salience, "What must the query hold in the new place?", "score")
 
     same(
@@ -129,15 +173,15 @@ def check_with_salience(
     return "salience is a part of the key, and the query reads it whatever it asks."
 
 
-@check("1.8")
+@check("1.8", right=(2.0, 3.0), wrong=[(1.0, 3.0), (2.0, 4.0)])
 def check_overtaking(strength_at_2: float, strength_at_3: float) -> str:
     """Strength at which the book overtakes the coffee, for salience 2 and salience 3."""
     for salience, answer in ((2.0, strength_at_2), (3.0, strength_at_3)):
-        found = number(answer, f"the strength for salience {salience:g}")
-        if abs(found - salience) > 0.11:  # one step of the slider, and rounding
-            side = "coffee" if found < salience else "book"
+        result = number(answer, f"the strength for salience {salience:g}")
+        if abs(result - salience) > 0.11:  # one step of the slider, and rounding
+            side = "coffee" if result < salience else "book"
             raise Differs(
-                f"At strength {found:g} and salience {salience:g} the {side} has the larger "
+                f"At strength {result:g} and salience {salience:g} the {side} has the larger "
                 "weight. Two weights are equal where their scores are: solve "
                 "strength × 1.0 + 0 = strength × 0.0 + salience."
             )
@@ -147,48 +191,56 @@ def check_overtaking(strength_at_2: float, strength_at_3: float) -> str:
     )
 
 
-@check("1.9")
+@check("1.9", right=(1.6,), wrong=[-1, 1.0, 2.5])
 def check_noise(noise: float) -> str:
     """Noise from which the nearest key is worse than average pooling, in the chapter's task."""
-    found = number(noise, "the noise")
-    if found < 0:
+    result = number(noise, "the noise")
+    if result < 0:
         raise Differs("Noise is a standard deviation: it cannot be negative.")
     low, high = 1.45, 1.95
-    if found < low:
+    if result < low:
         raise Differs(
-            f"At noise {found:g} the nearest key still has the smaller error. Go on to more noise."
+            f"At noise {result:g} the nearest key still has the smaller error. Go on to more noise."
         )
-    if found > high:
+    if result > high:
         raise Differs(
-            f"At noise {found:g} the nearest key has long been worse than the average. "
+            f"At noise {result:g} the nearest key has long been worse than the average. "
             "Try less noise, in steps of 0.1."
         )
     return (
-        f"from about {found:g} on, a confident wrong look-up costs more than no look-up. "
+        f"from about {result:g} on, a confident wrong look-up costs more than no look-up. "
         "Soft weights never fall that low: they can fade to the average."
     )
 
 
-@check("1.1")
+@check("1.1", right=(9 / 13,))
 def check_last_weight(weight: float) -> str:
     """The third weight of the worked example: scores 0, ln 3 and 2 ln 3."""
-    found = number(weight, "the weight")
-    exponentials = torch.tensor([1.0, 3.0, 9.0])
-    for wrong, hint in (
-        (9.0, "9 is the exponential of the score. Which share of all exponentials is it?"),
-        (2 * math.log(3), "This is the score. Take its exponential, then its share."),
-        (2 / 3, "These are shares of the scores themselves; take exponentials first."),
-        (1 / 3, "A third is the share that each key gets when nobody asks for anything."),
-    ):
-        if math.isclose(found, wrong, rel_tol=1e-3):
-            raise Differs(hint)
-    wanted = exponentials[2] / exponentials.sum()
-    if abs(found - wanted) > 1e-3:
-        raise Differs(f"{found:g} is not it. The exponentials are 1, 3 and 9; what do they sum to?")
+    result = number(weight, "the weight")
+    recognise(
+        result,
+        (
+            (9.0, "9 is the exponential of the score. Which share of all exponentials is it?"),
+            (2 * math.log(3), "This is the score. Take its exponential, then its share."),
+            (2 / 3, "These are shares of the scores themselves; take exponentials first."),
+            (1 / 3, "A third is the share that each key gets when nobody asks for anything."),
+        ),
+        rtol=1e-3,
+        atol=0,
+    )
+    if abs(result - 9 / 13) > 1e-3:
+        raise Differs(
+            f"{result:g} is not it. The exponentials are 1, 3 and 9; what do they sum to?"
+        )
     return "9/13, and the three weights together make 1."
 
 
-@check("1.2")
+def _look_up(queries: Tensor, keys: Tensor, values: Tensor, temperature: float) -> Tensor:
+    squared = (queries[:, None] - keys) ** 2  # (Q, 1) - (K,) -> (Q, K)
+    return (-squared / temperature).softmax(dim=1) @ values  # (Q, K) x (K,) -> (Q,)
+
+
+@check("1.2", right=(_look_up,))
 def check_look_up(look_up: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> str:
     """A soft look-up by distance for many queries at once."""
     generator = torch.Generator().manual_seed(12)
@@ -196,26 +248,24 @@ def check_look_up(look_up: Callable[[Tensor, Tensor, Tensor, float], Tensor]) ->
         queries = 3 * torch.randn(num_queries, generator=generator)
         keys = 3 * torch.randn(num_keys, generator=generator)
         values = torch.randn(num_keys, generator=generator)
-        squared = (queries[:, None] - keys) ** 2  # (Q, 1) - (K,) -> (Q, K)
-        wanted = (-squared / temperature).softmax(dim=1) @ values  # (Q, K) x (K,) -> (Q,)
+        expected = _look_up(queries, keys, values, temperature)
         case = f"with {num_queries} queries and {num_keys} keys"
-        found = call(look_up, queries, keys, values, temperature, case=case)
-        found = tensor_like(found, wanted, f"{case}, your answer")
-        if num_keys > 1:
-            for weights, hint in (
-                ((squared / temperature).softmax(dim=1), "The far keys win: a minus is missing."),
-                ((-squared * temperature).softmax(dim=1), "Divide by the temperature."),
-                ((-squared).softmax(dim=1), "The temperature does not count yet."),
-                ((-squared.sqrt() / temperature).softmax(dim=1), "Square the distance."),
-            ):
-                if agrees(found, weights @ values):  # (Q, K) x (K,) -> (Q,)
-                    raise Differs(hint)
+        result = call(look_up, queries, keys, values, temperature, case=case)
+        result = tensor_like(result, expected, f"{case}, your answer")
+        squared = (queries[:, None] - keys) ** 2
+        mistakes = (
+            (squared / temperature, "The far keys win: a minus is missing."),
+            (-squared * temperature, "Divide by the temperature."),
+            (-squared, "The temperature does not count yet."),
+            (-squared.sqrt() / temperature, "Square the distance."),
+        )
+        recognise(result, [(s.softmax(dim=1) @ values, hint) for s, hint in mistakes], expected)
         hint = "Scores have a row a query and a column a key; the softmax runs along a row."
-        same(found, wanted, hint, f"{case}, your answer")
+        same(result, expected, hint, f"{case}, your answer")
     return "near keys count most, and the temperature says how near is near."
 
 
-@check("1.6")
+@check("1.6", right=("AD",), wrong=["ABD", "ACD", "D", "A", "AX"])
 def check_attention_matrices(names: str) -> str:
     """Which of the workshop's four matrices can be attention weights: A and D."""
     if not isinstance(names, str):
@@ -236,7 +286,7 @@ def check_attention_matrices(names: str) -> str:
     return "rows that share out 1, none below 0; the shape is free, and so are the columns."
 
 
-@check("1.7")
+@check("1.7", right=(False, True), wrong=[(True, True), (False, False)])
 def check_claims(first: bool, second: bool) -> str:
     """Which of two captions the workshop's matrices support: not the first, but the second."""
     claims = [

@@ -12,6 +12,7 @@ from d2lattn.book.exercises.checking import (
     call,
     check,
     number,
+    recognise,
     same,
     several,
     tensor_like,
@@ -22,7 +23,20 @@ from d2lattn.kernel_regression import leave_one_out, nadaraya_watson
 _near = partial(agrees, rtol=1e-3, atol=1e-4)
 
 
-@check("2.3")
+def _gaussian_weights(query: Tensor, keys: Tensor, bandwidth: float) -> Tensor:
+    return torch.softmax(-(((query - keys) / bandwidth) ** 2) / 2, dim=0)
+
+
+def _underflowing(query: Tensor, keys: Tensor, bandwidth: float) -> Tensor:
+    heights = torch.exp(-(((query - keys) / bandwidth) ** 2) / 2)
+    return heights / heights.sum()
+
+
+@check(
+    "2.3",
+    right=(_gaussian_weights,),
+    wrong=[_underflowing, lambda q, k, h: _underflowing(q, k, h).nan_to_num(0)],
+)
 def check_gaussian_weights(answer: Any) -> str:
     """Check ``gaussian_weights(query, keys, bandwidth)``: the weights of one query, shape (K,)."""
     few, more = torch.tensor([0.0, 1.5, 4.0]), torch.tensor([-3.0, 0.5, -3.0, 2.0, -1.5])
@@ -31,8 +45,8 @@ def check_gaussian_weights(answer: Any) -> str:
         query = torch.tensor(place)
         difference = query - keys
         score = -(difference**2) / (2 * bandwidth**2)
-        wanted = torch.softmax(score, dim=0)
-        found = tensor_like(call(answer, query, keys, bandwidth), wanted, "the weights")
+        expected = _gaussian_weights(query, keys, bandwidth)
+        result = tensor_like(call(answer, query, keys, bandwidth), expected, "the weights")
         mistakes = [
             (torch.exp(score), "These are heights, not weights: divide by their sum."),
             (
@@ -57,48 +71,52 @@ def check_gaussian_weights(answer: Any) -> str:
                 "You multiply by the bandwidth: a wider one should look farther. Divide.",
             ),
         ]
-        for mistake, hint in mistakes:
-            if _near(found, mistake) and not _near(found, wanted):
-                raise Differs(hint)
-        same(found, wanted, "The weights are softmax(−u²/2) with u = (query − key) / bandwidth.")
+        recognise(result, mistakes, expected, rtol=1e-3, atol=1e-4)
+        same(result, expected, "The weights are softmax(−u²/2) with u = (query − key) / bandwidth.")
     for place, keys, bandwidth in ((1000.0, few, 1.0), (-1000.0, more, 0.5)):
-        found = tensor_like(call(answer, torch.tensor(place), keys, bandwidth), keys, "the weights")
-        if found.isnan().any():
+        result = tensor_like(
+            call(answer, torch.tensor(place), keys, bandwidth), keys, "the weights"
+        )
+        if result.isnan().any():
             raise Differs(
                 f"Near the keys all is right, but a query at {place:g} gives NaN: every exp "
                 "underflows to 0 and 0/0 follows. torch.softmax subtracts the largest score first."
             )
-        if (found == 0).all():
+        if (result == 0).all():
             raise Differs(
                 f"Near the keys all is right, but a query at {place:g} gives no key any weight: "
                 "every exp underflows to 0. torch.softmax subtracts the largest score first."
             )
-        wanted = torch.softmax(-(((place - keys) / bandwidth) ** 2) / 2, dim=0)
+        expected = _gaussian_weights(torch.tensor(place), keys, bandwidth)
         hint = "Far away, too, the weights sum to 1, and the nearest key has nearly all."
-        same(found, wanted, hint, f"for a query at {place:g}, the weight")
+        same(result, expected, hint, f"for a query at {place:g}, the weight")
     return "right. These weights are softmax attention, whatever the bandwidth."
 
 
-@check("2.1")
+@check("2.1", right=(22 / 7,))
 def check_by_hand(answer: Any) -> str:
     """Check the prediction by hand: keys 0, 1, 3, values 2, 4, 9, query 1, Epanechnikov, h = 2."""
-    found = number(answer, "the prediction")
-    if abs(found - 22 / 7) < 0.006:
+    result = number(answer, "the prediction")
+    if abs(result - 22 / 7) < 0.006:
         return "right: (0.75 · 2 + 1 · 4) / 1.75 = 22/7. The key at 3 is at the edge and weighs 0."
-    for mistake, hint in [
-        (10 / 3, "That is the triangular kernel, 1 − |u|. Epanechnikov's is 1 − u²."),
-        (5.0, "That is the plain mean of all three values, or the boxcar kernel."),
-        (5.5, "Divide by the sum of the heights, so that the weights sum to 1."),
-        (4.125, "The constant 3/4 cancels only when you divide by the sum of the heights."),
-        (
-            4.0,
-            "That is the value of the nearest key alone. How far is the key at 0, in bandwidths?",
-        ),
-    ]:
-        if abs(found - mistake) < 0.006:
-            raise Differs(hint)
+    recognise(
+        result,
+        [
+            (10 / 3, "That is the triangular kernel, 1 − |u|. Epanechnikov's is 1 − u²."),
+            (5.0, "That is the plain mean of all three values, or the boxcar kernel."),
+            (5.5, "Divide by the sum of the heights, so that the weights sum to 1."),
+            (4.125, "The constant 3/4 cancels only when you divide by the sum of the heights."),
+            (
+                4.0,
+                "That is the value of the nearest key alone. How far is the key at 0, in "
+                "bandwidths?",
+            ),
+        ],
+        rtol=0,
+        atol=0.006,
+    )
     raise Differs(
-        f"{found:.3f} is not the prediction. Write u = (1 − key) / 2 for each key, then 1 − u², "
+        f"{result:.3f} is not the prediction. Write u = (1 − key) / 2 for each key, then 1 − u², "
         "then divide by the sum."
     )
 
@@ -111,33 +129,53 @@ def _left_out(keys: Tensor, values: Tensor, bandwidth: float) -> Tensor:
     return predictions.squeeze(-1)  # (K, 1) -> (K,)
 
 
-@check("2.4")
+def _large_number(keys: Tensor, values: Tensor, bandwidth: float) -> Tensor:
+    scores = -(((keys.unsqueeze(1) - keys) / bandwidth) ** 2) / 2
+    return torch.softmax(scores.fill_diagonal_(-100.0), dim=-1) @ values
+
+
+def _taken_off_afterwards(keys: Tensor, values: Tensor, bandwidth: float) -> Tensor:
+    weights = nadaraya_watson(keys, keys, values, bandwidth)[1].fill_diagonal_(0)
+    return weights @ values / weights.sum(dim=-1)
+
+
+@check("2.4", right=(_left_out,), wrong=[_large_number, _taken_off_afterwards])
 def check_left_out_predictions(answer: Any) -> str:
     """Check ``left_out_predictions(keys, values, bandwidth)``, shape (K,)."""
     few = torch.tensor([0.0, 0.4, 1.0, 2.5, 2.6]), torch.tensor([1.0, 3.0, -2.0, 5.0, 4.0])
     twice = torch.tensor([1.0, -1.0, 1.0]), torch.tensor([2.0, 7.0, 4.0])
     for (keys, values), bandwidth in ((few, 0.5), (few, 2.0), (twice, 1.5)):
-        wanted = _left_out(keys, values, bandwidth)
-        found = tensor_like(call(answer, keys, values, bandwidth), wanted, "the predictions")
+        expected = _left_out(keys, values, bandwidth)
+        result = tensor_like(call(answer, keys, values, bandwidth), expected, "the predictions")
         with_own, weights = nadaraya_watson(keys, keys, values, bandwidth)
         unscaled = with_own - weights.diagonal() * values
-        if _near(found, with_own):
-            raise Differs("Each point still sees its own value. Take the diagonal out.")
-        if _near(found, unscaled):
-            raise Differs(
-                "The own weights are gone, but the rows no longer sum to 1. Mask the scores with "
-                "−inf before the softmax."
-            )
-        same(found, wanted, "Each point is predicted from all the others, with weights that sum 1.")
+        recognise(
+            result,
+            [
+                (with_own, "Each point still sees its own value. Take the diagonal out."),
+                (
+                    unscaled,
+                    "The own weights are gone, but the rows no longer sum to 1. Mask the scores "
+                    "with −inf before the softmax.",
+                ),
+            ],
+            rtol=1e-3,
+            atol=1e-4,
+        )
+        same(
+            result,
+            expected,
+            "Each point is predicted from all the others, with weights that sum 1.",
+        )
 
     # Far from all others a point's own weight is 1 in floating point, and so far off that a
     # finite number in place of −inf is not low enough.
     apart, far = torch.tensor([0.0, 0.4, 30.0]), torch.tensor([0.0, 1e17])
     for keys, values in ((apart, torch.tensor([1.0, 3.0, -2.0])), (far, torch.tensor([5.0, 8.0]))):
         case = f"with a point at {keys[-1]:g}, far from all others, the prediction"
-        wanted = _left_out(keys, values, 0.5)
-        found = tensor_like(call(answer, keys, values, 0.5), wanted, "the predictions")
-        if _near(found[-1], values[-1]):
+        expected = _left_out(keys, values, 0.5)
+        result = tensor_like(call(answer, keys, values, 0.5), expected, "the predictions")
+        if _near(result[-1], values[-1]):
             raise Differs(
                 f"{case} there is its own value: its own score is low, but theirs are lower. "
                 "Mask it with −inf, and not with a large negative number."
@@ -146,7 +184,7 @@ def check_left_out_predictions(answer: Any) -> str:
             "What the others weigh is lost in rounding beside the own weight. Mask the scores with "
             "−inf before the softmax, in place of taking the own weight off after it."
         )
-        same(found, wanted, hint, case)
+        same(result, expected, hint, case)
     return "right. A mask before the softmax is how chapter 3 hides keys, too."
 
 
@@ -154,52 +192,56 @@ def check_left_out_predictions(answer: Any) -> str:
 TYPICAL_BANDWIDTHS = {0.25: 0.147, 0.5: 0.243, 1.0: 0.340}
 
 
-@check("2.7")
+@check(
+    "2.7",
+    right=((0.15, 0.24, 0.33),),
+    wrong=[((0.3, 0.2, 0.1),), ((0.15, 0.3, 0.2),), ((0.5, 0.6, 0.7),)],
+)
 def check_noise(answer: Any) -> str:
     """Check the experiment: typical best bandwidth at noise 0.25, 0.5 and 1.0."""
     hint = "Give three bandwidths, for noise 0.25, 0.5 and 1.0, in this order."
-    found = [number(part, f"entry {i}") for i, part in enumerate(several(answer, 3, hint))]
-    if found[0] > found[1] > found[2]:
+    result = [number(part, f"entry {i}") for i, part in enumerate(several(answer, 3, hint))]
+    if result[0] > result[1] > result[2]:
         raise Differs(
             "Your bandwidths shrink with the noise. Are they in the order 0.25, 0.5, 1.0, and are "
             "they bandwidths and not w = 1 / bandwidth?"
         )
-    if not found[0] < found[1] < found[2]:
+    if not result[0] < result[1] < result[2]:
         raise Differs("One sample is a matter of luck. Take the median over at least 20 samples.")
-    for bandwidth, (noise, wanted) in zip(found, TYPICAL_BANDWIDTHS.items(), strict=True):
-        if not 0.7 < bandwidth / wanted < 1.4:
+    for bandwidth, (noise, expected) in zip(result, TYPICAL_BANDWIDTHS.items(), strict=True):
+        if not 0.7 < bandwidth / expected < 1.4:
             raise Differs(
-                f"At noise {noise} your median is {bandwidth:.2f}; ours is {wanted:.2f}. Are there "
-                "50 points a sample, and does the noise scale a standard normal?"
+                f"At noise {noise} your median is {bandwidth:.2f}; ours is {expected:.2f}. Are "
+                "there 50 points a sample, and does the noise scale a standard normal?"
             )
     return "right. The more noise, the more neighbours a good average needs."
 
 
-@check("2.8")
+@check("2.8", right=(111.3,), wrong=[119.52, 111.51, 12_385.0, 5.25, 150])
 def check_rank_key(answer: Any) -> str:
     """Check the least leave-one-out RMSE with the rank of the income as the key, in francs."""
-    found = number(answer, "the error")
+    result = number(answer, "the error")
     # Measured with a grid of bandwidths from 0.5 to 60 ranks in steps of 0.25.
-    if abs(found - 111.29) < 0.06:
+    if abs(result - 111.29) < 0.06:
         return (
             "right: 111.3, at 5 ranks, as good as the logarithm. A rank counts households: where "
             "they are few, the window is wide in francs."
         )
-    if abs(found - 119.52) < 0.35:
+    if abs(result - 119.52) < 0.35:
         raise Differs("That is the error with income itself as the key. Give the ranks as keys.")
-    if abs(found - 111.51) < 0.06:
+    if abs(result - 111.51) < 0.06:
         raise Differs("That is the error with log(income) as the key. Give 0, 1, 2, … as keys.")
-    if abs(found - 111.29**2) < 100:
+    if abs(result - 111.29**2) < 100:
         raise Differs("That is the mean square. Take its root, so that the unit is francs.")
-    if 0 < found < 20:
-        raise Differs(f"{found:.2f} looks like a bandwidth in ranks. What is the error there?")
+    if 0 < result < 20:
+        raise Differs(f"{result:.2f} looks like a bandwidth in ranks. What is the error there?")
     raise Differs(
-        f"{found:.2f} is not the least error. The households stand in the order of income, so "
+        f"{result:.2f} is not the least error. The households stand in the order of income, so "
         "their ranks are 0 to 234; search bandwidths from 1 to 20 ranks."
     )
 
 
-@check("2.6")
+@check("2.6", right=((0.45, 1.1),), wrong=[((1.1, 0.45),), ((0.8, 1.1),), ((0.45, 0.5),)])
 def check_bench(answer: Any) -> str:
     """Check the bench's best bandwidths, Gaussian then Epanechnikov, on its own twelve points."""
     hint = "Give two bandwidths: for the Gaussian, then for the Epanechnikov kernel."
@@ -225,27 +267,38 @@ def check_bench(answer: Any) -> str:
     )
 
 
-@check("2.2")
+@check("2.2", right=(0.32,))
 def check_temperature(answer: Any) -> str:
     """Check the temperature that does what bandwidth 0.4 does, for minus the squared distance."""
-    found = number(answer, "the temperature")
-    for mistake, hint in [
-        (0.16, "That is h². The Gaussian's exponent has a 2 below the line: −d² / (2h²)."),
-        (0.8, "Square the bandwidth: the score is minus the *squared* distance."),
-        (2.5, "That is w = 1/h. A temperature divides the score."),
-        (0.4, "That is the bandwidth itself; distances are divided by it and then squared."),
-        (3.125, "That is 1 / (2h²), by which you would multiply. A temperature divides the score."),
-    ]:
-        if abs(found - mistake) < 0.004:
-            raise Differs(hint)
-    if abs(found - 0.32) < 0.004:
+    result = number(answer, "the temperature")
+    recognise(
+        result,
+        [
+            (0.16, "That is h². The Gaussian's exponent has a 2 below the line: −d² / (2h²)."),
+            (0.8, "Square the bandwidth: the score is minus the *squared* distance."),
+            (2.5, "That is w = 1/h. A temperature divides the score."),
+            (0.4, "That is the bandwidth itself; distances are divided by it and then squared."),
+            (
+                3.125,
+                "That is 1 / (2h²), by which you would multiply. A temperature divides the score.",
+            ),
+        ],
+        rtol=0,
+        atol=0.004,
+    )
+    if abs(result - 0.32) < 0.004:
         return "right: τ = 2h² = 0.32. Half the bandwidth is a quarter of the temperature."
     raise Differs(
-        f"{found:.3f} is not it. Put −d² / τ and −(d / h)² / 2 equal, and solve for τ at h = 0.4."
+        f"{result:.3f} is not it. Put −d² / τ and −(d / h)² / 2 equal, and solve for τ at h = 0.4."
     )
 
 
-@check("2.5")
+def _predict(query: Tensor, keys: Tensor, values: Tensor, bandwidths: Tensor) -> Tensor:
+    u = (query - keys) / bandwidths  # (D,) - (K, D) -> (K, D)
+    return (-(u**2).sum(dim=1) / 2).softmax(dim=0) @ values  # (K,) x (K,) -> ()
+
+
+@check("2.5", right=(_predict,))
 def check_two_features(answer: Any) -> str:
     """Check ``predict(query, keys, values, bandwidths)``: (D,), (K, D), (K,), (D,) -> a number."""
     generator = torch.Generator().manual_seed(2)
@@ -258,8 +311,10 @@ def check_two_features(answer: Any) -> str:
         def pooled(scores: Tensor, values: Tensor = values) -> Tensor:
             return scores.softmax(dim=0) @ values  # (K,) x (K,) -> ()
 
-        wanted = pooled(-(u**2).sum(dim=1) / 2)
-        found = tensor_like(call(answer, query, keys, values, bandwidths), wanted, "the prediction")
+        expected = _predict(query, keys, values, bandwidths)
+        result = tensor_like(
+            call(answer, query, keys, values, bandwidths), expected, "the prediction"
+        )
         mistakes = [
             (pooled(-u.abs().sum(dim=1) / 2), "Square each u before you add them."),
             (
@@ -282,10 +337,8 @@ def check_two_features(answer: Any) -> str:
                 "That is the distance; the Gaussian takes its square.",
             ),
         ]
-        for mistake, hint in mistakes:
-            if _near(found, mistake) and not _near(found, wanted):
-                raise Differs(hint)
-        same(found, wanted, "The score of a key is −½ of the sum of its u² over the features.")
+        recognise(result, mistakes, expected, rtol=1e-3, atol=1e-4)
+        same(result, expected, "The score of a key is −½ of the sum of its u² over the features.")
     return "right. Each feature has its own dial; a wide bandwidth switches a feature off."
 
 
@@ -305,25 +358,25 @@ def suspicious_sample() -> tuple[Tensor, Tensor]:
 HONEST, COPIES_SEEN, STILL_DOUBLE = 0.3849, 0.3115, 0.0260
 
 
-@check("2.9")
+@check("2.9", right=(0.385,), wrong=[0.0, 0.3849**0.5, 0.3115, 1.0])
 def check_audit(answer: Any) -> str:
     """Check the honest least leave-one-out error of the suspicious sample."""
-    found = number(answer, "the error")
-    if abs(found - HONEST) < 0.004:
+    result = number(answer, "the error")
+    if abs(result - HONEST) < 0.004:
         return (
             "right. Every point was entered twice, so that each still saw itself in its copy. Look "
             "for doubles before you leave one out."
         )
-    if -1e-6 < found < 0.01 or abs(found - STILL_DOUBLE) < 0.004:
+    if -1e-6 < result < 0.01 or abs(result - STILL_DOUBLE) < 0.004:
         raise Differs("That is the error in the report, too good to be true. Print the first rows.")
-    if abs(found - HONEST**0.5) < 0.004:
+    if abs(result - HONEST**0.5) < 0.004:
         raise Differs("That is the root. Give the mean square, as leave_one_out_error does.")
-    if abs(found - COPIES_SEEN) < 0.004:
+    if abs(result - COPIES_SEEN) < 0.004:
         raise Differs(
             "You found a bandwidth that is honest, and the copies still stand among the keys when "
             "the error is measured. Keep one row of each pair."
         )
     raise Differs(
-        f"{found:.3f} is not it. What does a point still see when it is left out? Keep one row of "
+        f"{result:.3f} is not it. What does a point still see when it is left out? Keep one row of "
         "each pair, and search the bandwidth from 0.02 to 1 again."
     )

@@ -2,73 +2,81 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
-from d2lattn.book.exercises.checking import Differs, agrees, call, check, number, same, tensor_like
-
-
-class LargestTensor(TorchFunctionMode):
-    """Notes the size of the largest tensor that any torch function returns in its context.
-
-    >>> with LargestTensor() as seen:
-    ...     total = torch.ones(3, 4).sum()
-    >>> seen.numel
-    12
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.numel = 0
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        """Call the function, and note the size of what it returns."""
-        result = function(*args, **(kwargs or {}))
-        if isinstance(result, Tensor):
-            self.numel = max(self.numel, result.numel())
-        return result
+from d2lattn.book.exercises.checking import (
+    Differs,
+    LargestTensor,
+    agrees,
+    call,
+    check,
+    choose_letter,
+    number,
+    recognise,
+    same,
+    tensor_like,
+)
 
 
-@check("3.1")
+def _softmax_where(scores: Tensor, valid: Tensor) -> Tensor:
+    return scores.masked_fill(~valid, -math.inf).softmax(dim=-1).nan_to_num(0.0)
+
+
+@check(
+    "3.1",
+    right=(_softmax_where,),
+    wrong=[
+        lambda scores, valid: scores.masked_fill(~valid, -1e6).softmax(dim=-1),
+        lambda scores, valid: scores.masked_fill(~valid, -1e9).softmax(dim=-1) * valid,
+        lambda scores, valid: scores.masked_fill(~valid, -math.inf).softmax(dim=-1),
+        lambda scores, valid: _softmax_where(scores, valid) + 0.5 * ~valid.any(-1, keepdim=True),
+    ],
+)
 def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> str:
     """Softmax over the keys where a boolean mask is true; zeros where it is true nowhere."""
     generator = torch.Generator().manual_seed(31)
     scores = torch.randn(2, 3, 5, generator=generator)  # (B, Q, K)
     valid = torch.rand(2, 3, 5, generator=generator) < 0.5
     valid[..., 0], valid[..., 1] = True, False  # each row has a valid and a masked key
-    wanted = scores.masked_fill(~valid, -math.inf).softmax(dim=-1)
-    found = tensor_like(call(softmax_where, scores, valid), wanted, "your weights")
+    expected = _softmax_where(scores, valid)
+    result = tensor_like(call(softmax_where, scores, valid), expected, "your weights")
 
-    zeroed = scores.masked_fill(~valid, 0.0).softmax(dim=-1)
-    if agrees(found, zeroed):
-        raise Differs("A score of 0 still gets exp(0) = 1. Which score has an exponential of 0?")
-    if agrees(found, scores.softmax(dim=-1) * valid):
-        raise Differs("The rows no longer sum to 1: mask the scores before the softmax, not after.")
-    if agrees(found, scores.masked_fill(valid, -math.inf).softmax(dim=-1).nan_to_num()):
-        raise Differs("The mask is upside down: `valid` is true where a query may look.")
-    for axis in (0, 1):
-        along = scores.masked_fill(~valid, -math.inf).softmax(dim=axis)
-        if agrees(found.nan_to_num(), along.nan_to_num()):
-            raise Differs("The softmax runs along the wrong axis; the keys are the last one.")
-    same(found, wanted, "Each row should be a softmax over its valid keys.", "your weights")
+    recognise(
+        result,
+        [
+            (
+                scores.masked_fill(~valid, 0.0).softmax(dim=-1),
+                "A score of 0 still gets exp(0) = 1. Which score has an exponential of 0?",
+            ),
+            (
+                scores.softmax(dim=-1) * valid,
+                "The rows no longer sum to 1: mask the scores before the softmax, not after.",
+            ),
+            (
+                _softmax_where(scores, ~valid),
+                "The mask is upside down: `valid` is true where a query may look.",
+            ),
+        ],
+    )
+    masked = scores.masked_fill(~valid, -math.inf)
+    hint = "The softmax runs along the wrong axis; the keys are the last one."
+    recognise(result.nan_to_num(), [(masked.softmax(axis).nan_to_num(), hint) for axis in (0, 1)])
+    same(result, expected, "Each row should be a softmax over its valid keys.", "your weights")
 
     # Scores this low lose to any number that stands for a masked score but infinity.
     for low in (-2e9, -3e38):
         scores, valid = torch.tensor([[[low, low, 0.0]]]), torch.tensor([[[True, True, False]]])
-        found = tensor_like(call(softmax_where, scores, valid), scores, "your weights")
-        if found.isnan().any() or (found == 0).all():
+        result = tensor_like(call(softmax_where, scores, valid), scores, "your weights")
+        if result.isnan().any() or (result == 0).all():
             raise Differs(
                 f"With scores of {low:g} your valid keys vanish: exp({low:g}) is 0, and so is the "
                 "sum. Mask the scores with minus infinity, then call softmax: it takes off the "
                 "largest first."
             )
         same(
-            found,
+            result,
             torch.tensor([[[0.5, 0.5, 0.0]]]),
             f"With scores of {low:g} a masked key wins: use minus infinity, not a large number.",
             "your weight",
@@ -85,7 +93,11 @@ def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> st
     return "masked keys get 0, rows sum to 1, and a row with nothing valid is empty."
 
 
-@check("3b.1")
+def _additive_score(query: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+    return torch.tanh(W_q @ query + keys @ W_k.T) @ w_v  # (h,) + (K, h) -> (K, h) -> (K,)
+
+
+@check("3b.1", right=(_additive_score,))
 def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
     """The additive score w_v^T tanh(W_q q + W_k k) of one query with several keys."""
     generator = torch.Generator().manual_seed(32)
@@ -97,32 +109,38 @@ def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
 
     query, keys, W_q, W_k, w_v = draw(5, 3, 2, 4)
     q, k = W_q @ query, keys @ W_k.T  # (h,), (K, k) x (k, h) -> (K, h)
-    wanted = torch.tanh(q + k) @ w_v
-    found = tensor_like(call(additive_score, query, keys, W_q, W_k, w_v), wanted, "your score")
+    expected = _additive_score(query, keys, W_q, W_k, w_v)
+    result = tensor_like(call(additive_score, query, keys, W_q, W_k, w_v), expected, "your score")
 
-    if agrees(found, torch.tanh(q - k) @ w_v) or agrees(found, torch.tanh(k - q) @ w_v):
-        raise Differs("You took the difference of the projections; the formula adds them.")
-    if agrees(found, (q + k) @ w_v):
-        raise Differs("The hyperbolic tangent is missing. Without it the query cancels out.")
-    if agrees(found, wanted.softmax(dim=-1)):
-        raise Differs("These are weights; stop before the softmax.")
-    if agrees(found, torch.tanh(q) @ w_v + torch.tanh(k) @ w_v):
-        raise Differs("Add the projections first, then take one tanh of the sum.")
-    same(found, wanted, "Compare with the numbers worked by hand in the chapter.", "your score")
+    difference = "You took the difference of the projections; the formula adds them."
+    recognise(
+        result,
+        [
+            (torch.tanh(q - k) @ w_v, difference),
+            (torch.tanh(k - q) @ w_v, difference),
+            ((q + k) @ w_v, "The hyperbolic tangent is missing. Without it the query cancels out."),
+            (expected.softmax(dim=-1), "These are weights; stop before the softmax."),
+            (
+                torch.tanh(q) @ w_v + torch.tanh(k) @ w_v,
+                "Add the projections first, then take one tanh of the sum.",
+            ),
+        ],
+    )
+    same(result, expected, "Compare with the numbers worked by hand in the chapter.", "your score")
 
     query, keys, W_q, W_k, w_v = draw(3, 2, 5, 7)
     keys[2] = keys[0]
     case = "with 3 keys and other widths"
-    found = call(additive_score, query, keys, W_q, W_k, w_v, case=case)
-    wanted = torch.tanh(W_q @ query + keys @ W_k.T) @ w_v  # (h,) + (K, h) -> (K, h) -> (K,)
-    same(found, wanted, "Take the sizes from the arguments.", f"{case}, your score")
+    result = call(additive_score, query, keys, W_q, W_k, w_v, case=case)
+    expected = _additive_score(query, keys, W_q, W_k, w_v)
+    same(result, expected, "Take the sizes from the arguments.", f"{case}, your score")
     return "one hidden layer, no bias, and two widths that differ."
 
 
-@check("3.2")
+@check("3.2", right=(30,))
 def check_divisor(divisor: float) -> str:
     """The divisor for q·k when entries have deviations 2 and 3 and the width is 25."""
-    found = number(divisor, "the divisor")
+    result = number(divisor, "the divisor")
     hints = {
         5.0: "That is √d, for entries of variance 1. These vary more.",
         25.0: "That is d. And the entries do not have variance 1.",
@@ -132,144 +150,183 @@ def check_divisor(divisor: float) -> str:
         150.0: "Variances add up, and not deviations: 25 · 36, then the root.",
         math.sqrt(150): "2 and 3 are deviations; a product has variance 2² · 3².",
     }
-    for wrong, hint in hints.items():
-        if math.isclose(found, wrong, rel_tol=1e-3):
-            raise Differs(hint)
-    if not math.isclose(found, 30.0, rel_tol=1e-3):
+    recognise(result, hints.items(), rtol=1e-3, atol=0)
+    if not math.isclose(result, 30.0, rel_tol=1e-3):
         raise Differs(
-            f"The divisor is {found:.4g}. First find the variance of one product q_j k_j."
+            f"The divisor is {result:.4g}. First find the variance of one product q_j k_j."
         )
     return "the variance of q·k is 25 · 2² · 3² = 900, and its root is 30."
 
 
-@check("3.5")
+def _softmax_backward(weights: Tensor, gradient: Tensor) -> Tensor:
+    return weights * (gradient - (weights * gradient).sum(dim=-1, keepdim=True))
+
+
+def _by_jacobian(weights: Tensor, gradient: Tensor) -> Tensor:
+    jacobian = torch.diag_embed(weights) - weights.unsqueeze(2) * weights.unsqueeze(1)
+    return (jacobian @ gradient.unsqueeze(2)).squeeze(2)  # (B, K, K) x (B, K, 1) -> (B, K)
+
+
+@check("3.5", right=(_softmax_backward,), wrong=[_by_jacobian])
 def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor]) -> str:
     """The Jacobian of the softmax times a gradient, row by row."""
     generator = torch.Generator().manual_seed(34)
     weights = torch.randn(3, 6, generator=generator).softmax(dim=-1)
     gradient = torch.randn(3, 6, generator=generator)
-    expected = (weights * gradient).sum(dim=-1, keepdim=True)  # (B, 1)
-    wanted = weights * (gradient - expected)
-    found = tensor_like(call(softmax_backward, weights, gradient), wanted, "your result")
+    mean = (weights * gradient).sum(dim=-1, keepdim=True)  # (B, 1)
+    expected = _softmax_backward(weights, gradient)
+    result = tensor_like(call(softmax_backward, weights, gradient), expected, "your result")
 
-    if agrees(found, weights * gradient):
-        raise Differs("That is the diagonal alone; the other keys, -α αᵀ g, are missing.")
-    if agrees(found, weights * (1 - weights) * gradient):
-        raise Differs("You used the diagonal of J. A score moves the weights of all keys.")
-    if agrees(found, gradient - expected):
-        raise Differs("The factor α in front is missing.")
-    if agrees(found, weights * (gradient - (weights * gradient).sum())):
-        raise Differs("You summed over the whole batch; each row has its own sum over its keys.")
-    if agrees(found, weights * (gradient - gradient.mean(dim=-1, keepdim=True))):
-        raise Differs("αᵀ g is a mean weighted by α, not a plain mean.")
-    if agrees(found, -wanted):
-        raise Differs("The sign is turned round.")
-    same(found, wanted, "Write J g as α ∘ g - α (αᵀ g).", "your result")
+    recognise(
+        result,
+        [
+            (
+                weights * gradient,
+                "That is the diagonal alone; the other keys, -α αᵀ g, are missing.",
+            ),
+            (
+                weights * (1 - weights) * gradient,
+                "You used the diagonal of J. A score moves the weights of all keys.",
+            ),
+            (gradient - mean, "The factor α in front is missing."),
+            (
+                weights * (gradient - (weights * gradient).sum()),
+                "You summed over the whole batch; each row has its own sum over its keys.",
+            ),
+            (
+                weights * (gradient - gradient.mean(dim=-1, keepdim=True)),
+                "αᵀ g is a mean weighted by α, not a plain mean.",
+            ),
+            (-expected, "The sign is turned round."),
+        ],
+    )
+    same(result, expected, "Write J g as α ∘ g - α (αᵀ g).", "your result")
 
     wide = (4 * torch.randn(2, 64, generator=generator)).softmax(dim=-1)
     gradient = 10 * torch.randn(2, 64, generator=generator)
     with LargestTensor() as seen:
-        found = call(softmax_backward, wide, gradient)
-    wanted = wide * (gradient - (wide * gradient).sum(dim=-1, keepdim=True))
-    same(found, wanted, "Take the sizes from the arguments.", "with 64 keys, your result")
+        result = call(softmax_backward, wide, gradient)
+    expected = _softmax_backward(wide, gradient)
+    same(result, expected, "Take the sizes from the arguments.", "with 64 keys, your result")
     if seen.numel >= 64 * 64:
         raise Differs("The numbers are right, but a K × K matrix was built on the way.")
     return "K numbers in, K numbers out, and no K × K matrix between."
 
 
-@check("3b.2")
+def _by_differences(queries: Tensor, keys: Tensor, bandwidth: float) -> Tensor:
+    difference = queries.unsqueeze(2) - keys.unsqueeze(1)  # (B, Q, 1, D) - (B, 1, K, D)
+    return -difference.square().sum(dim=-1) / (2 * bandwidth**2)
+
+
+def _by_products(queries: Tensor, keys: Tensor, bandwidth: float) -> Tensor:
+    norms = queries.square().sum(dim=-1).unsqueeze(2) + keys.square().sum(dim=-1).unsqueeze(1)
+    return (queries @ keys.transpose(1, 2) - norms / 2) / bandwidth**2
+
+
+@check("3b.2", right=(_by_products,), wrong=[_by_differences])
 def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Tensor]) -> str:
     """The Gaussian score −‖q − k‖² / 2b² of every query with every key."""
     generator = torch.Generator().manual_seed(35)
     queries = torch.randn(2, 3, 4, generator=generator)
     keys = torch.randn(2, 5, 4, generator=generator)
     bandwidth = 1.7
-    squared = (queries.unsqueeze(2) - keys.unsqueeze(1)).square().sum(dim=-1)  # (B, Q, K)
-    wanted = -squared / (2 * bandwidth**2)
-    found = tensor_like(call(gaussian_scores, queries, keys, bandwidth), wanted, "your score")
+    expected = _by_differences(queries, keys, bandwidth)
+    result = tensor_like(call(gaussian_scores, queries, keys, bandwidth), expected, "your score")
 
     products = queries @ keys.transpose(1, 2)  # (B, Q, K)
     key_norms = keys.square().sum(dim=-1).unsqueeze(1)  # (B, 1, K)
     query_norms = queries.square().sum(dim=-1).unsqueeze(2)  # (B, Q, 1)
-    if agrees(found, -wanted):
-        raise Differs("The sign: a near key needs a high score, so distances count as negative.")
-    if agrees(found, -squared / (2 * bandwidth)):
-        raise Differs("Divide by the square of the bandwidth.")
-    if agrees(found, 2 * wanted):
-        raise Differs("The factor 1/2 is missing.")
-    if agrees(found, -squared / 2):
-        raise Differs("The bandwidth is not used.")
-    if agrees(found, products / bandwidth**2):
-        raise Differs("That is the dot product alone; the norms of query and key are missing.")
-    if agrees(found, (products - key_norms / 2) / bandwidth**2):
-        raise Differs("The weights are right already; for the scores, keep the query's norm.")
-    if agrees(found, (products - query_norms / 2) / bandwidth**2):
-        raise Differs("The key's norm is missing, and that one changes the weights.")
-    if agrees(found, wanted.exp()):
-        raise Differs("That is the kernel; its logarithm is the score.")
-    if agrees(found, wanted.softmax(dim=-1)):
-        raise Differs("These are weights; stop before the softmax.")
-    same(found, wanted, "Expand ‖q - k‖² into a dot product and two norms.", "your score")
+    recognise(
+        result,
+        [
+            (-expected, "The sign: a near key needs a high score, so distances count as negative."),
+            (expected * bandwidth, "Divide by the square of the bandwidth."),
+            (2 * expected, "The factor 1/2 is missing."),
+            (expected * bandwidth**2, "The bandwidth is not used."),
+            (
+                products / bandwidth**2,
+                "That is the dot product alone; the norms of query and key are missing.",
+            ),
+            (
+                (products - key_norms / 2) / bandwidth**2,
+                "The weights are right already; for the scores, keep the query's norm.",
+            ),
+            (
+                (products - query_norms / 2) / bandwidth**2,
+                "The key's norm is missing, and that one changes the weights.",
+            ),
+            (expected.exp(), "That is the kernel; its logarithm is the score."),
+            (expected.softmax(dim=-1), "These are weights; stop before the softmax."),
+        ],
+    )
+    same(result, expected, "Expand ‖q - k‖² into a dot product and two norms.", "your score")
 
     wide = torch.randn(1, 32, 32, generator=generator)
     with LargestTensor() as seen:
-        found = call(gaussian_scores, wide, wide, 3.0)
-    squared = (wide.unsqueeze(2) - wide.unsqueeze(1)).square().sum(dim=-1)  # (1, 32, 32)
-    wanted = -squared / (2 * 3.0**2)
-    same(found, wanted, "Take the sizes from the arguments.", "with 32 keys, your score")
+        result = call(gaussian_scores, wide, wide, 3.0)
+    same(
+        result,
+        _by_differences(wide, wide, 3.0),
+        "Take the sizes from the arguments.",
+        "with 32 keys, your score",
+    )
     if seen.numel >= 32 * 32 * 32:
         raise Differs("The scores are right, but a tensor of all differences was built on the way.")
     return "the same scores, by a matrix product."
 
 
-@check("3.6")
+@check("3.6", right=(2.02,), wrong=[1.0, 0.5, -2.0, 3.0])
 def check_slope(measured_slope: float) -> str:
     """The growth of the variance of q·k over d for entries that share a component."""
-    found = number(measured_slope, "the slope")
-    if 0.9 <= found <= 1.1:
+    result = number(measured_slope, "the slope")
+    if 0.9 <= result <= 1.1:
         raise Differs(
             "A slope of 1 belongs to independent entries, or to a deviation where the variance is "
             "asked for. Is s drawn once for each vector, and shared by its entries?"
         )
-    if 0.4 <= found <= 0.6:
+    if 0.4 <= result <= 0.6:
         raise Differs("A slope of 1/2 belongs to the deviation of independent entries.")
-    if -2.2 <= found <= -1.8:
+    if -2.2 <= result <= -1.8:
         raise Differs("The sign: the variance grows with d.")
-    if not 1.75 <= found <= 2.2:
+    if not 1.75 <= result <= 2.2:
         raise Differs(
-            f"The slope is {found:.3g}. Take the variance over many pairs, and fit log(variance) "
+            f"The slope is {result:.3g}. Take the variance over many pairs, and fit log(variance) "
             "over log(d)."
         )
     return "close to 2: the shared parts add up in step, so such vectors need a division by d."
 
 
-@check("3.7")
+def _size_among_equals(n: int) -> float:
+    return math.sqrt(n - 1) / n
+
+
+@check("3.7", right=(_size_among_equals,))
 def check_size_among_equals(size_among_equals: Callable[[int], float]) -> str:
     """The size of the softmax Jacobian when n keys have the weight 1/n each."""
     counts = (1, 2, 3, 16, 100)
-    found = [number(call(size_among_equals, n), f"For n = {n}, your size") for n in counts]
-
-    def is_like(formula: Callable[[int], float]) -> bool:
-        return all(
-            math.isclose(x, formula(n), abs_tol=1e-5) for x, n in zip(found, counts, strict=True)
-        )
-
-    if is_like(lambda n: 1 / n):
-        raise Differs("That is the weight itself. Write down J for two keys, and its four entries.")
-    if is_like(lambda n: (n - 1) / n**2):
-        raise Differs(
+    result = [number(call(size_among_equals, n), f"For n = {n}, your size") for n in counts]
+    mistakes: list[tuple[Callable[[int], float], str]] = [
+        (
+            lambda n: 1 / n,
+            "That is the weight itself. Write down J for two keys, and its four entries.",
+        ),
+        (
+            lambda n: (n - 1) / n**2,
             "That is one entry on the diagonal, or the size squared: ‖J‖ is the root of the sum of "
-            "the squares of all entries."
-        )
-    if is_like(lambda n: math.sqrt(n) * (n - 1) / n**2):
-        raise Differs("That is the diagonal alone; the n(n - 1) entries -1/n² count too.")
-    if is_like(lambda n: math.sqrt(n - 1)):
-        raise Differs("Every entry of J has a factor 1/n, which is missing.")
-    for x, n in zip(found, counts, strict=True):
-        wanted = math.sqrt(n - 1) / n
-        if not math.isclose(x, wanted, rel_tol=1e-4, abs_tol=1e-5):
+            "the squares of all entries.",
+        ),
+        (
+            lambda n: math.sqrt(n) * (n - 1) / n**2,
+            "That is the diagonal alone; the n(n - 1) entries -1/n² count too.",
+        ),
+        (lambda n: math.sqrt(n - 1), "Every entry of J has a factor 1/n, which is missing."),
+    ]
+    recognise(result, [([formula(n) for n in counts], hint) for formula, hint in mistakes])
+    for x, n in zip(result, counts, strict=True):
+        expected = _size_among_equals(n)
+        if not math.isclose(x, expected, rel_tol=1e-4, abs_tol=1e-5):
             raise Differs(
-                f"For n = {n} your function gives {x:.4g}; the size is {wanted:.4g}. "
+                f"For n = {n} your function gives {x:.4g}; the size is {expected:.4g}. "
                 "Compare with what the lab shows."
             )
     return "√(n - 1) / n, which is largest where two keys compete."
@@ -290,7 +347,17 @@ def _attention(
     return attend
 
 
-@check("3.3")
+LEFT = {
+    ("keys", 0, False): "All three mistakes are still in.",
+    ("width", 0, False): "The scale is right now. Along which axis should weights sum to 1?",
+    ("keys", -1, False): "The axis is right now. By which number does the formula divide?",
+    ("width", -1, False): "One is left: what happens to the sum of a row that is masked so?",
+    ("keys", -1, True): "One is left: by which number does the formula divide?",
+}
+"""Exercise 3.3: what to look at, by which mistakes an answer still has."""
+
+
+@check("3.3", right=(_attention(),), wrong=[_attention(softmax=0)])
 def check_repaired(attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
     """Masked scaled dot-product attention, from a listing with three mistakes."""
     generator = torch.Generator().manual_seed(39)
@@ -299,52 +366,39 @@ def check_repaired(attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
     )
     valid = torch.tensor([True, True, False, True, True, False])
     tensors = queries, keys, values, valid
-    wanted = _attention()(*tensors)
-    found = tensor_like(call(attention, *tensors), wanted, "your output")
+    expected = _attention()(*tensors)
+    result = tensor_like(call(attention, *tensors), expected, "your output")
 
-    if found.isnan().any():
+    if result.isnan().any():
         raise Differs(
             "The mask is right now. But a softmax along the queries meets a column of nothing but "
             "minus infinity, and divides 0 by 0. Along which axis should weights sum to 1?"
         )
-    left = {  # how many of the three are still in: the count, and what to look at next
-        ("keys", 0, False): "All three mistakes are still in.",
-        ("width", 0, False): "The scale is right now. Along which axis should weights sum to 1?",
-        ("keys", -1, False): "The axis is right now. By which number does the formula divide?",
-        ("width", -1, False): "One is left: what happens to the sum of a row that is masked so?",
-        ("keys", -1, True): "One is left: by which number does the formula divide?",
-    }
-    for (scale, softmax, before), hint in left.items():
-        if agrees(found, _attention(scale, softmax, before)(*tensors)):
-            raise Differs(hint)
+    recognise(result, [(_attention(*left)(*tensors), hint) for left, hint in LEFT.items()])
     unmasked = _attention()(queries, keys, values, torch.ones(6, dtype=torch.bool))
-    if agrees(found, unmasked):
-        raise Differs("The mask is gone: the padding counts again.")
-    same(found, wanted, "Compare with the walk's six lines.", "your output")
+    recognise(result, [(unmasked, "The mask is gone: the padding counts again.")])
+    same(result, expected, "Compare with the walk's six lines.", "your output")
     return "the scale is the width's, the softmax runs along the keys, the mask comes before it."
 
 
-@check("3.4")
+@check("3.4", right=("B",), wrong=["A", "c", "D"])
 def check_leak(letter: str) -> str:
     """Which of three ways to mask lets padding through."""
-    if not isinstance(letter, str) or letter.strip().upper() not in ("A", "B", "C"):
-        raise Differs('Answer with one letter: "A", "B" or "C".')
     hints = {
-        "A": "A fills with minus infinity before the softmax, and its exponential is 0.",
+        "A": "A fills with minus infinity before the softmax, and its exponential is 0. Change a "
+        "padded value, and see which output moves.",
         "C": "C sets the exponentials of padding to 0 and divides by the sum of the others: clumsy "
-        "(large scores overflow), but nothing leaks.",
+        "(large scores overflow), but nothing leaks. Change a padded value, and see which output "
+        "moves.",
     }
-    if letter.strip().upper() in hints:
-        raise Differs(
-            hints[letter.strip().upper()] + " Change a padded value, and see which output moves."
-        )
+    choose_letter(letter, hints)
     return "B multiplies scores by 0, and exp(0) is 1: its padding still counts."
 
 
-@check("3b.3")
+@check("3b.3", right=(512, 8), wrong=[(512, 1), (512, 2)])
 def check_box(box: float, sheet: float) -> str:
     """Room in MiB for the hidden units of an additive score, and for the scores themselves."""
-    found, scores = number(box, "the box"), number(sheet, "the sheet")
+    result, scores = number(box, "the box"), number(sheet, "the sheet")
     hints = {
         64.0: "That is one sentence pair; the batch has 8.",
         128.0: "That counts numbers. Each takes 4 bytes.",
@@ -354,11 +408,9 @@ def check_box(box: float, sheet: float) -> str:
         536.870912: "That is in millions of bytes; a MiB has 1,048,576.",
         1.0: "A pair of a query and a key needs h numbers here, and there are 8 sentence pairs.",
     }
-    for wrong, hint in hints.items():
-        if math.isclose(found, wrong, rel_tol=1e-3):
-            raise Differs(hint)
-    if not math.isclose(found, 512.0, rel_tol=1e-3):
-        raise Differs(f"The box is {found:.4g}. Multiply B, Q, K, h and 4, and divide by 2^20.")
+    recognise(result, hints.items(), rtol=1e-3, atol=0)
+    if not math.isclose(result, 512.0, rel_tol=1e-3):
+        raise Differs(f"The box is {result:.4g}. Multiply B, Q, K, h and 4, and divide by 2^20.")
     if math.isclose(scores, 1.0, rel_tol=1e-3):
         raise Differs("The box is right. That sheet is for one sentence pair; the batch has 8.")
     if not math.isclose(scores, 8.0, rel_tol=1e-3):
@@ -369,25 +421,41 @@ def check_box(box: float, sheet: float) -> str:
     return "512 MiB beside 8: the box is h = 64 times the sheet, whatever the batch."
 
 
-@check("3b.4")
+def _one_more(queries: Tensor, entry: float = 1.0) -> Tensor:
+    return torch.cat([queries, torch.full((len(queries), 1), entry)], dim=1)
+
+
+@check(
+    "3b.4",
+    right=(lambda queries: _one_more(queries),),
+    wrong=[
+        lambda queries: _one_more(queries).roll(1, dims=1),
+        lambda queries: _one_more(2 * queries),
+        lambda queries: _one_more(queries, 0.0),
+        lambda queries: torch.cat([queries, queries[:, :1]], dim=1),
+        lambda queries: _one_more(queries, float(queries.sum())),
+    ],
+)
 def check_one_more(one_more: Callable[[Tensor], Tensor]) -> str:
     """One more entry for each query, so that a column of W_q can do what a bias does."""
     generator = torch.Generator().manual_seed(40)
     for count, width in ((3, 4), (5, 2)):
         queries = torch.randn(count, width, generator=generator)
-        wanted = torch.cat([queries, torch.ones(count, 1)], dim=1)
-        found = call(one_more, queries, case=f"with {count} queries of width {width}")
-        found = tensor_like(found, wanted, "what your function gives")
-        added = found[:, -1]
-        if agrees(found[:, 1:], queries):
+        expected = _one_more(queries)
+        result = call(one_more, queries, case=f"with {count} queries of width {width}")
+        result = tensor_like(result, expected, "what your function gives")
+        added = result[:, -1]
+        if agrees(result[:, 1:], queries):
             raise Differs("Put the new entry at the end, where the new column of W_q stands.")
-        same(found[:, :-1], queries, "The query itself should stay as it is.", "what you give")
-        if agrees(added, torch.zeros(count)):
-            raise Differs("A 0 times the new column is 0, and the mirror stays whole.")
+        same(result[:, :-1], queries, "The query itself should stay as it is.", "what you give")
+        recognise(
+            added,
+            [(torch.zeros(count), "A 0 times the new column is 0, and the mirror stays whole.")],
+        )
         if not agrees(added, added[:1].expand(count)):
             raise Differs("A bias is the same for all queries, so the new entry has to be, too.")
         mirrored = call(one_more, -queries, case="with the same queries, their signs turned")
-        mirrored = tensor_like(mirrored, wanted, "what your function gives")
+        mirrored = tensor_like(mirrored, expected, "what your function gives")
         if not agrees(mirrored[:, -1], added):
             raise Differs("With the signs of the queries, yours turns too: that is still a mirror.")
     return "a constant entry has a column of its own, and that column is the bias."

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,11 +12,11 @@ from torch.nn import functional as F
 from d2lattn.analysis.metrics import Link
 from d2lattn.book.exercises.checking import (
     Differs,
-    agrees,
     apart,
     call,
     check,
     number,
+    recognise,
     same,
     several,
     tensor_like,
@@ -32,16 +33,28 @@ THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 """The thresholds of exercise 4.9: 0.05, 0.10, …, 0.95."""
 
 
-def _close(found: float, wanted: float) -> bool:
-    return math.isclose(found, wanted, rel_tol=1e-4, abs_tol=1e-5)
+def _close(result: float, expected: float) -> bool:
+    return math.isclose(result, expected, rel_tol=1e-4, abs_tol=1e-5)
 
 
-@check("4.1")
+def _error_rate(
+    links: AbstractSet[Link], sure: AbstractSet[Link], possible: AbstractSet[Link]
+) -> float:
+    return 1 - (len(links & sure) + len(links & possible)) / (len(links) + len(sure))
+
+
+def _with_five_sure(
+    links: AbstractSet[Link], sure: AbstractSet[Link], possible: AbstractSet[Link]
+) -> float:
+    return 1 - (len(links & sure) + len(links & possible)) / (len(links) + len(SURE))
+
+
+@check("4.1", right=(_error_rate,), wrong=[_with_five_sure])
 def check_error_rate(
     error_rate: Callable[[AbstractSet[Link], AbstractSet[Link], AbstractSet[Link]], float],
 ) -> str:
     """The alignment error rate of found links, beside sure and possible ones."""
-    found = number(call(error_rate, FOUND, SURE, POSSIBLE), "your error rate")
+    result = number(call(error_rate, FOUND, SURE, POSSIBLE), "your error rate")
     a, s, p = len(FOUND), len(SURE), len(POSSIBLE)
     in_s, in_p = len(FOUND & SURE), len(FOUND & POSSIBLE)
     precision, recall = in_p / a, in_s / s
@@ -76,9 +89,7 @@ def check_error_rate(
         ),
         (100 * (1 - (in_s + in_p) / (a + s)), "That is in per cent; give a share from 0 to 1."),
     ]
-    for wrong, hint in mistakes:
-        if _close(found, wrong):
-            raise Differs(hint)
+    recognise(result, mistakes)
     other = frozenset({(0, 0), (1, 2)})
     cases = [
         ("with |A| = 8, |S| = 5, |A ∩ S| = 4 and |A ∩ P| = 6", FOUND, SURE, POSSIBLE),
@@ -89,18 +100,46 @@ def check_error_rate(
     ]
     for case, links, sure, possible in cases:
         rate = number(call(error_rate, links, sure, possible, case=case), f"{case}, your rate")
-        hits = len(links & sure) + len(links & possible)
-        wanted = 1 - hits / (len(links) + len(sure))
-        if abs(rate - wanted) > 1e-4:  # four digits are enough
-            counted = len(links) + len(SURE)
-            hint = " Count the sure links; there are not always five." * (
-                sure is not SURE and abs(rate - (1 - hits / counted)) < 1e-4
-            )
-            raise Differs(f"{case}, your error rate is {apart(rate, wanted)}{hint}")
+        expected = _error_rate(links, sure, possible)
+        if abs(rate - expected) > 1e-4:  # four digits are enough
+            hint = ""
+            if sure is not SURE and abs(rate - _with_five_sure(links, sure, possible)) < 1e-4:
+                hint = " Count the sure links; there are not always five."
+            raise Differs(f"{case}, your error rate is {apart(rate, expected)}{hint}")
     return "sure links have to be found, possible ones may be."
 
 
-@check("4.2")
+def _scores(query: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+    return torch.tanh(W_q @ query + keys @ W_k.T) @ w_v  # (H,) + (S, H) -> (S, H) -> (S,)
+
+
+def _context(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    w_v: Tensor,
+    valid_len: int,
+) -> Tensor:
+    weights = _scores(query, keys, W_q, W_k, w_v)[:valid_len].softmax(dim=0)
+    return weights @ values[:valid_len]  # (S,) x (S, D_v) -> (D_v,)
+
+
+def _overflowing_context(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    w_v: Tensor,
+    valid_len: int,
+) -> Tensor:
+    weights = _scores(query, keys, W_q, W_k, w_v)[:valid_len].exp()
+    return weights @ values[:valid_len] / weights.sum()
+
+
+@check("4.2", right=(_context,), wrong=[_overflowing_context])
 def check_context(context: Callable[..., Tensor]) -> str:
     """The context of one sentence by additive attention, shape (D_v,)."""
     generator = torch.Generator().manual_seed(42)
@@ -112,19 +151,18 @@ def check_context(context: Callable[..., Tensor]) -> str:
     query, keys, values = draw(4), draw(5, 4), draw(5, 2)
     W_q, W_k, w_v = draw(6, 4), draw(6, 4), 2 * draw(6)
     q, k = W_q @ query, keys @ W_k.T  # (H,), (S, D_k) x (D_k, H) -> (S, H)
-    scores = torch.tanh(q + k) @ w_v  # (S, H) x (H,) -> (S,)
+    scores = _scores(query, keys, W_q, W_k, w_v)
     valid = torch.arange(5) < 3
 
     def weigh(scores: Tensor) -> Tensor:
         return scores.masked_fill(~valid, -math.inf).softmax(dim=0)
 
     weights, everywhere = weigh(scores), scores.softmax(dim=0)
-    wanted = weights @ values  # (S,) x (S, D_v) -> (D_v,)
-    found = call(context, query, keys, values, W_q, W_k, w_v, 3)
-    wrong = found.detach().to(torch.float32) if isinstance(found, Tensor) else torch.empty(0)
+    expected = _context(query, keys, values, W_q, W_k, w_v, 3)
+    result = call(context, query, keys, values, W_q, W_k, w_v, 3)
     dot_products = [keys @ query, k @ q]
     dot_products += [keys @ query / math.sqrt(4), k @ q / math.sqrt(6)]
-    mistakes = [
+    table = [
         (
             [weigh((q + k) @ w_v) @ values],
             "The hyperbolic tangent is missing: without it the query cancels out, and the context "
@@ -154,50 +192,49 @@ def check_context(context: Callable[..., Tensor]) -> str:
             "That is a dot product. The additive score is w_v^T tanh(W_q q + W_k k).",
         ),
         (
-            [weigh(torch.tanh(keys @ W_q.T + W_k @ query) @ w_v) @ values],
+            [weigh(_scores(query, keys, W_k, W_q, w_v)) @ values],
             "The projections are swapped: W_q is the query's, W_k the keys'.",
         ),
     ]
-    for results, hint in mistakes:
-        if any(agrees(wrong, result) for result in results):
-            raise Differs(hint)
+    recognise(result, [(mistake, hint) for mistakes, hint in table for mistake in mistakes])
     what = "your context"
-    same(found, wanted, "Score the keys, softmax over the valid ones, average their values.", what)
+    same(
+        result, expected, "Score the keys, softmax over the valid ones, average their values.", what
+    )
 
     longer, W_longer = draw(7), draw(6, 7)
-    weights = weigh(torch.tanh(W_longer @ longer + k) @ w_v)
-    found = call(context, longer, keys, values, W_longer, W_k, w_v, 3)
-    same(found, weights @ values, "Query and keys may differ in width.", "for a longer query, it")
+    expected = _context(longer, keys, values, W_longer, W_k, w_v, 3)
+    result = call(context, longer, keys, values, W_longer, W_k, w_v, 3)
+    same(result, expected, "Query and keys may differ in width.", "for a longer query, it")
     for valid_len in (1, 5):
-        found = call(context, query, keys, values, W_q, W_k, w_v, valid_len)
-        weights = scores[:valid_len].softmax(dim=0)
+        result = call(context, query, keys, values, W_q, W_k, w_v, valid_len)
         same(
-            found,
-            weights @ values[:valid_len],
+            result,
+            _context(query, keys, values, W_q, W_k, w_v, valid_len),
             "The first valid_len keys count, and all of these.",
             f"with valid_len = {valid_len}, your context",
         )
 
     other = draw(3), draw(8, 2), draw(8, 4), draw(5, 3), draw(5, 2), draw(5)
     other[1][1] = other[1][0]  # two words with one key, and two values
-    query, keys, values, W_q, W_k, w_v = other
     case = "with 8 keys and other widths"
-    found = call(context, *other, 6, case=case)
-    scores = torch.tanh(W_q @ query + keys @ W_k.T) @ w_v  # (H,) + (S, H) -> (S, H) -> (S,)
-    wanted = scores[:6].softmax(dim=0) @ values[:6]
-    same(found, wanted, "Take the sizes from the arguments.", f"{case}, your context")
+    result = call(context, *other, 6, case=case)
+    expected = _context(*other, 6)
+    same(result, expected, "Take the sizes from the arguments.", f"{case}, your context")
 
     for scale, valid_len in ((900.0, 6), (-900.0, 6), (900.0, 1), (-900.0, 1)):
-        found = call(context, *other[:5], scale * w_v, valid_len)
-        wanted = (scale * scores)[:valid_len].softmax(dim=0) @ values[:valid_len]
-        what = f"with a score of {scale * scores[0]:.0f}, your context"
-        found = tensor_like(found, wanted, what)
-        if not found.isfinite().all() or ((found == 0).all()):
+        query, keys, values, W_q, W_k, w_v = *other[:5], scale * other[5]
+        result = call(context, query, keys, values, W_q, W_k, w_v, valid_len)
+        expected = _context(query, keys, values, W_q, W_k, w_v, valid_len)
+        first = _scores(query, keys, W_q, W_k, w_v)[0]
+        what = f"with a score of {first:.0f}, your context"
+        result = tensor_like(result, expected, what)
+        if not result.isfinite().all() or ((result == 0).all()):
             raise Differs(
-                f"{what} is {found[0]:g}: exp of such scores is infinite or 0. torch.softmax "
+                f"{what} is {result[0]:g}: exp of such scores is infinite or 0. torch.softmax "
                 "takes off the largest score first; so mask first, and then let it do the rest."
             )
-        same(found, wanted, "Only minus infinity is lower than every valid score.", what)
+        same(result, expected, "Only minus infinity is lower than every valid score.", what)
     return "scores by a small network, a softmax over the words, an average of their values."
 
 
@@ -209,7 +246,35 @@ def _loss(answer: object) -> float:
         return math.inf
 
 
-@check("4.3")
+def _token_losses(logits: Tensor, targets: Tensor) -> Tensor:
+    return F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")  # (B, T)
+
+
+def _valid(targets: Tensor, valid_lens: Tensor) -> Tensor:
+    return torch.arange(targets.shape[1]) < valid_lens.unsqueeze(1)  # (T,) < (B, 1) -> (B, T)
+
+
+def _masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
+    return _token_losses(logits, targets)[_valid(targets, valid_lens)].mean()
+
+
+def _leaking_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
+    padding = _token_losses(logits, targets)[~_valid(targets, valid_lens)]
+    return _masked_loss(logits, targets, valid_lens) + 1e-7 * padding.square().sum()
+
+
+def _overflowing_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
+    of_target = logits.gather(2, targets.unsqueeze(2)).squeeze(2)
+    losses = logits.exp().sum(dim=2).log() - of_target  # (B, T)
+    return losses[_valid(targets, valid_lens)].mean()
+
+
+def _underflowing_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
+    chances = logits.softmax(dim=-1).gather(2, targets.unsqueeze(2)).squeeze(2)
+    return -chances.log()[_valid(targets, valid_lens)].mean()
+
+
+@check("4.3", right=(_masked_loss,), wrong=[_leaking_loss, _overflowing_loss, _underflowing_loss])
 def check_masked_loss(masked_loss: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     """The mean loss of the valid tokens of a batch, in nats."""
     generator = torch.Generator().manual_seed(43)
@@ -217,15 +282,14 @@ def check_masked_loss(masked_loss: Callable[[Tensor, Tensor, Tensor], Tensor]) -
     targets = torch.randint(4, (3, 5), generator=generator)
     targets[0, 0], targets[2, 4] = 0, 1  # a token 0 that is valid, and padding that is not 0
     valid_lens = torch.tensor([5, 3, 1])
-    valid = torch.arange(5) < valid_lens.unsqueeze(1)  # (T,) < (B, 1) -> (B, T)
-    losses = F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")  # (B, T)
+    valid, losses = _valid(targets, valid_lens), _token_losses(logits, targets)
     chances = (-losses).exp()
     total, num_valid = (losses * valid).sum(), valid.sum()
-    wanted = total / num_valid
+    expected = total / num_valid
 
-    found = number(call(masked_loss, logits, targets, valid_lens), "your loss")
+    result = number(call(masked_loss, logits, targets, valid_lens), "your loss")
     not_zero = targets != 0
-    mistakes = [
+    table = [
         ([losses.mean()], "That is the mean over all B · T places: the padding counts, too."),
         (
             [total / losses.numel()],
@@ -238,29 +302,27 @@ def check_masked_loss(masked_loss: Callable[[Tensor, Tensor, Tensor], Tensor]) -
             "That is the mean of the sentences' means: a token of a short sentence counts for "
             "more. Add up all valid tokens, then divide once.",
         ),
-        ([wanted / math.log(2)], "These are bits, by a logarithm to base 2; nats are asked for."),
+        ([expected / math.log(2)], "These are bits, by a logarithm to base 2; nats are asked for."),
         (
             [sign * (chances * valid).sum() / num_valid for sign in (1, -1)]
             + [((1 - chances) * valid).sum() / num_valid],
             "You averaged probabilities; the loss of a token is minus their logarithm.",
         ),
         ([total], "That is the sum of the valid tokens' losses; divide by how many there are."),
-        ([-wanted], "The sign: a likely token has a low loss, so take minus the logarithm."),
-        ([wanted.exp()], "That is the perplexity; its logarithm is the loss."),
+        ([-expected], "The sign: a likely token has a low loss, so take minus the logarithm."),
+        ([expected.exp()], "That is the perplexity; its logarithm is the loss."),
         (
             [losses[not_zero].mean(), losses[not_zero & valid].mean()],
             "You left out the tokens 0. Padding is what comes after valid_lens, whatever it holds.",
         ),
     ]
-    for results, hint in mistakes:
-        if any(_close(found, result.item()) for result in results):
-            raise Differs(hint)
-    same(found, wanted, "Take minus log softmax at the target, over valid tokens.", "your loss")
+    recognise(result, [(mistake, hint) for mistakes, hint in table for mistake in mistakes])
+    same(result, expected, "Take minus log softmax at the target, over valid tokens.", "your loss")
 
     # What the model says in the padding is far off, but no probability falls to 0 yet.
     loud = torch.where(valid.unsqueeze(2), logits, 10 * logits)
     again = number(call(masked_loss, loud, targets, valid_lens), "your loss")
-    same(again, wanted, "What stands in the padding must not matter.", "for other padding, it")
+    same(again, expected, "What stands in the padding must not matter.", "for other padding, it")
     lengths = torch.tensor([0, 3, 1])
     fewer = number(call(masked_loss, logits, targets, lengths), "for an empty sentence, your loss")
     rest = losses[1:][valid[1:]].mean()
@@ -268,14 +330,13 @@ def check_masked_loss(masked_loss: Callable[[Tensor, Tensor, Tensor], Tensor]) -
 
     logits = 3 * torch.randn(2, 7, 3, generator=generator)
     targets, valid_lens = torch.randint(3, (2, 7), generator=generator), torch.tensor([4, 7])
-    losses = F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")  # (B, T)
-    wanted = losses[torch.arange(7) < valid_lens.unsqueeze(1)].mean()
+    expected = _masked_loss(logits, targets, valid_lens)
     case = "with 2 sentences of 7 tokens and 3 words"
-    found = number(call(masked_loss, logits, targets, valid_lens, case=case), f"{case}, your loss")
-    same(found, wanted, "Take the sizes from the arguments.", f"{case}, your loss")
+    result = number(call(masked_loss, logits, targets, valid_lens, case=case), f"{case}, your loss")
+    same(result, expected, "Take the sizes from the arguments.", f"{case}, your loss")
     # A number added to all logits of a token leaves its softmax as it is.
     shift = torch.linspace(-900, 900, 14).reshape(2, 7, 1)
-    if not _close(_loss(call(masked_loss, logits + shift, targets, valid_lens)), wanted.item()):
+    if not _close(_loss(call(masked_loss, logits + shift, targets, valid_lens)), expected.item()):
         raise Differs(
             "All is right but for logits far from 0, whose exponentials are 0 or infinite. "
             "log_softmax takes off each token's largest logit first."
@@ -290,7 +351,7 @@ def check_masked_loss(masked_loss: Callable[[Tensor, Tensor, Tensor], Tensor]) -
     return "every valid token counts once, and padding does not count."
 
 
-@check("4.4")
+@check("4.4", right=((30, 840),), wrong=[((58, 840),), ((30, 900),)])
 def check_projections(answer: Sequence[int]) -> str:
     """How many keys are projected for 30 source tokens and 28 steps: once, and at every step."""
     numbers = several(
@@ -298,14 +359,13 @@ def check_projections(answer: Sequence[int]) -> str:
     )
     once = number(numbers[0], "the first number")
     every_step = number(numbers[1], "the second number")
-    hints: dict[tuple[float, float], str] = {
+    mistakes = {
         (840, 30): "The two are swapped: the first is for keys that are projected once.",
         (1, 28): "You counted how often W_k is used; each time, all keys pass through it.",
         (30, 28): "The first is right. At each of the 28 steps, how many keys are projected?",
         (28, 840): "The second is right. The first: keys belong to the source, not the target.",
     }
-    if hint := hints.get((once, every_step)):
-        raise Differs(hint)
+    recognise((once, every_step), mistakes.items(), rtol=0)
     if once != 30:
         raise Differs(f"The first number is {once:g}. How many keys has a sentence of 30 tokens?")
     if every_step != 840:
@@ -318,7 +378,7 @@ def check_projections(answer: Sequence[int]) -> str:
     )
 
 
-def count_links(pairs: Sequence[Pair], matrices: Sequence[Tensor]) -> Tensor:
+def count_links(pairs: Sequence[Pair], matrices: Sequence[Any]) -> Tensor:
     """Count links as the alignment judge does by its rule "threshold", for each of THRESHOLDS.
 
     Args:
@@ -351,8 +411,8 @@ def count_links(pairs: Sequence[Pair], matrices: Sequence[Tensor]) -> Tensor:
             for source, target in links:
                 gold[kind, target, source] = True
         # A float32 lies up to 6e-8 beside the number that it stands for; the judge allows 1e-7.
-        found = weights + 1e-7 >= grid  # (T, S) >= (19, 1, 1) -> (19, T, S)
-        for column, chosen in enumerate((found & gold[0], found & gold[1], found)):
+        result = weights + 1e-7 >= grid  # (T, S) >= (19, 1, 1) -> (19, T, S)
+        for column, chosen in enumerate((result & gold[0], result & gold[1], result)):
             counts[:, place, column] = chosen.sum(dim=(1, 2))
         counts[:, place, 3] = gold[0].sum()
     return counts
@@ -369,13 +429,29 @@ def _lowest(rates: Tensor) -> list[int]:
     return (rates <= rates.min() + 1e-9).nonzero().flatten().tolist()
 
 
-@check("4.9")
-def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Tensor]) -> str:
+def _sentence(target_length: int, source_length: int, sure_sources: Sequence[int]) -> Pair:
+    """A pair whose target words all link to the same source words, surely."""
+    sure = frozenset((i, t) for i in sure_sources for t in range(target_length))
+    return Pair(("a",) * source_length, ("b",) * target_length, sure, sure)
+
+
+# Forty target words with weights 0.62 (sure) and 0.38, and four sentences of one target word with
+# weights 0.30, 0.30 and 0.40, all sure. Over all pairs 0.40 is best, and no other threshold.
+EXAMPLE_PAIRS = [_sentence(40, 2, [0])] + [_sentence(1, 3, [0, 1, 2])] * 4
+EXAMPLE_MATRICES = [[[0.62, 0.38]] * 40] + [[[0.3, 0.3, 0.4]]] * 4
+
+
+@check(
+    "4.9",
+    right=(0.4, EXAMPLE_PAIRS, EXAMPLE_MATRICES),
+    wrong=[(x, EXAMPLE_PAIRS, EXAMPLE_MATRICES) for x in (0.1, 0.3, 0.6, 0.42)],
+)
+def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Any]) -> str:
     """The threshold of lowest error rate over all pairs, when weights from it on are links."""
-    found = number(answer, "the threshold")
-    places = [i for i, x in enumerate(THRESHOLDS) if math.isclose(found, x, abs_tol=1e-6)]
+    result = number(answer, "the threshold")
+    places = [i for i, x in enumerate(THRESHOLDS) if math.isclose(result, x, abs_tol=1e-6)]
     if not places:
-        raise Differs(f"{found:g} is not one of the thresholds 0.05, 0.10, …, 0.95.")
+        raise Differs(f"{result:g} is not one of the thresholds 0.05, 0.10, …, 0.95.")
     if len(pairs) != len(matrices) or len(pairs) == 0:
         raise Differs(
             f"There are {len(pairs)} pairs and {len(matrices)} matrices; one matrix for each pair "
@@ -412,7 +488,7 @@ def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Ten
         )
     elif _lowest(rates_of_pairs[:, 0]) == [here]:
         reason += " Yours is best for the first sentence; all pairs count."
-    raise Differs(f"At {found:.2f} the error rate over all pairs is {rates[here]:.3f}. {reason}")
+    raise Differs(f"At {result:.2f} the error rate over all pairs is {rates[here]:.3f}. {reason}")
 
 
 def _links(row_of: int, look_at: Tensor, num_rows: int) -> set[Link]:
@@ -420,7 +496,27 @@ def _links(row_of: int, look_at: Tensor, num_rows: int) -> set[Link]:
     return {(look, row + row_of) for row, look in enumerate(look_at.tolist()[:num_rows])}
 
 
-@check("4.5")
+def _links_of(weights: Tensor) -> set[Link]:
+    words = weights[:-1, :-1]  # (T, S)
+    return _links(0, words.argmax(dim=1), len(words))
+
+
+def _links_too_early(weights: Tensor) -> set[Link]:
+    return _links(-1, weights[:, :-1].argmax(dim=1), len(weights))
+
+
+@check(
+    "4.5",
+    right=(_links_of,),
+    wrong=[
+        lambda weights: _links(0, weights[:, :-1].argmax(dim=1), len(weights)),
+        lambda weights: _links(0, weights.argmax(dim=1), len(weights) - 1),
+        _links_too_early,
+        lambda weights: {(look, column) for column, look in enumerate(weights.argmax(0).tolist())},
+        lambda weights: {(row, look) for look, row in _links_of(weights)},
+        lambda weights: set(),
+    ],
+)
 def check_links(links_of: Callable[[Tensor], AbstractSet[Link]]) -> str:
     """Links read off the weights of all steps, (T + 1, S + 1): <eos> on neither side is a word."""
     generator = torch.Generator().manual_seed(45)
@@ -431,11 +527,11 @@ def check_links(links_of: Callable[[Tensor], AbstractSet[Link]]) -> str:
         weights[1, -1] = 0.9  # this step looks at <eos>, and at a word next
         weights[1, 1] += 0.01
         case = f"with {target_length} French and {source_length} English words"
-        found = call(links_of, weights, case=case)
-        if not isinstance(found, AbstractSet):
-            raise Differs(f"a set of links is needed; this is {type(found).__name__}.")
-        right = _links(0, weights[:, :-1].argmax(dim=1), target_length)
-        if found == right:
+        result = call(links_of, weights, case=case)
+        if not isinstance(result, AbstractSet):
+            raise Differs(f"a set of links is needed; this is {type(result).__name__}.")
+        right = _links_of(weights)
+        if result == right:
             continue
         everywhere = weights.argmax(dim=1)
         down = weights.argmax(dim=0).tolist()
@@ -478,10 +574,10 @@ def check_links(links_of: Callable[[Tensor], AbstractSet[Link]]) -> str:
             ([{(b, a) for a, b in right}], "A link is (English place, French place)."),
         ]
         for results, hint in mistakes:
-            if found in results:
+            if result in results:
                 raise Differs(hint)
-        extra = sorted(found - right)
-        missing = sorted(right - found)
+        extra = sorted(result - right)
+        missing = sorted(right - result)
         raise Differs(
             f"{case}, you have {extra[:2] or 'nothing'} too much and lack "
             f"{missing[:2] or 'nothing'}. A link is (English place, French place)."
@@ -489,12 +585,15 @@ def check_links(links_of: Callable[[Tensor], AbstractSet[Link]]) -> str:
     return "a row belongs to the word that it wrote, and <eos> is a word on neither side."
 
 
-@check("4.6")
+@check(
+    "4.6",
+    right=("A", "C"),
+    wrong=[*((letter, "C") for letter in "BCDE"), *(("A", letter) for letter in "ABDE")],
+)
 def check_evidence(plausible: str, faithful: str) -> str:
     """Which of five findings speak for plausible, and which for faithful: A and C."""
-    wanted = {"plausible": "A", "faithful": "C"}
+    expected = {"plausible": "A", "faithful": "C"}
     hints = {
-        ("plausible", "A"): "",
         ("plausible", "B"): "BLEU judges the translation. Both of the walk's models had 96.",
         ("plausible", "C"): "Hiding asks what the model used; no person's links come into it.",
         ("plausible", "D"): "A row can be sharp and point at the wrong word.",
@@ -510,14 +609,25 @@ def check_evidence(plausible: str, faithful: str) -> str:
         chosen = set(answer.upper()) - set(" ,")
         if unknown := sorted(chosen - set("ABCDE")):
             raise Differs(f"There are A to E; {unknown[0]!r} is none of them.")
-        for letter in sorted(chosen - set(wanted[kind])):
+        for letter in sorted(chosen - set(expected[kind])):
             raise Differs(f"Does {letter} speak for {kind}? {hints[kind, letter]}")
         if not chosen:
             raise Differs(f"One of the five does speak for {kind}.")
     return "gold for plausible, taking away for faithful; the other three prove neither."
 
 
-@check("4.7")
+def _hidden_weights(scores: Tensor, valid_len: int, hidden: list[int]) -> Tensor:
+    seen = torch.arange(len(scores)) < valid_len
+    seen[hidden] = False
+    return scores.masked_fill(~seen, -math.inf).softmax(dim=0).nan_to_num(0.0)
+
+
+def _nothing_left(scores: Tensor, valid_len: int, hidden: list[int]) -> Tensor:
+    weights = _hidden_weights(scores, valid_len, hidden)
+    return weights / weights.sum()
+
+
+@check("4.7", right=(_hidden_weights,), wrong=[_nothing_left])
 def check_hidden_weights(hidden_weights: Callable[[Tensor, int, list[int]], Tensor]) -> str:
     """Weights of one row if padding and some more places are hidden; zeros if nothing is left."""
     scores = torch.tensor([1.0, 3.0, -1.0, 0.5, 2.0, 4.0])
@@ -528,10 +638,10 @@ def check_hidden_weights(hidden_weights: Callable[[Tensor, int, list[int]], Tens
     def weigh(scores: Tensor, seen: Tensor) -> Tensor:
         return scores.masked_fill(~seen, -math.inf).softmax(dim=0)
 
-    wanted = weigh(scores, seen)
+    expected = _hidden_weights(scores, 5, hidden)
     result = call(hidden_weights, scores, 5, hidden)
-    found = tensor_like(result, wanted, "your weights")
-    mistakes = [
+    result = tensor_like(result, expected, "your weights")
+    table = [
         (
             [weigh(scores, valid) * seen, scores.softmax(dim=0) * seen],
             "The hidden weight is gone, but the others do not share out 1: hide the *score*, "
@@ -551,15 +661,13 @@ def check_hidden_weights(hidden_weights: Callable[[Tensor, int, list[int]], Tens
             "It is the other way round: the places in `hidden` are not to be seen.",
         ),
     ]
-    for results, hint in mistakes:
-        if any(agrees(found, wrong) for wrong in results):
-            raise Differs(hint)
-    same(found, wanted, "Hide scores by minus infinity, then take the softmax.", "your weights")
+    recognise(result, [(mistake, hint) for mistakes, hint in table for mistake in mistakes])
+    same(result, expected, "Hide scores by minus infinity, then take the softmax.", "your weights")
 
     low = torch.tensor([-2e9, 0.0, -3e9])
-    found = tensor_like(call(hidden_weights, low, 3, [1]), low, "with very low scores, yours")
+    result = tensor_like(call(hidden_weights, low, 3, [1]), low, "with very low scores, yours")
     same(
-        found,
+        result,
         torch.tensor([1.0, 0.0, 0.0]),
         "Only minus infinity is lower than every score.",
         "with scores of -2e9, 0 and -3e9 and the second hidden, your weights",
@@ -569,10 +677,9 @@ def check_hidden_weights(hidden_weights: Callable[[Tensor, int, list[int]], Tens
         ("with two hidden", 6, [0, 5]),
         ("with padding hidden again", 3, [4, 0]),
     ):
-        seen = torch.arange(6) < length
-        seen[places] = False
-        found = call(hidden_weights, scores, length, places, case=case)
-        same(found, weigh(scores, seen), "Which places are left?", f"{case}, your weights")
+        expected = _hidden_weights(scores, length, places)
+        result = call(hidden_weights, scores, length, places, case=case)
+        same(result, expected, "Which places are left?", f"{case}, your weights")
     nothing = call(hidden_weights, scores, 2, [0, 1], case="with all hidden")
     nothing = tensor_like(nothing, scores, "with all hidden, your result")
     if nothing.isnan().any():
@@ -584,7 +691,11 @@ def check_hidden_weights(hidden_weights: Callable[[Tensor, int, list[int]], Tens
     return "a hidden score is minus infinity, the rest share out 1, and an empty row is zeros."
 
 
-@check("4.8")
+@check(
+    "4.8",
+    right=(True, False, False),
+    wrong=[(False, False, False), (True, True, False), (True, False, True)],
+)
 def check_audit(first: bool, second: bool, third: bool) -> str:
     """Three claims about three blind pictures: the first holds, the two others do not."""
     hints = {
@@ -607,7 +718,7 @@ def check_audit(first: bool, second: bool, third: bool) -> str:
         which: truth(answer, f"your answer to the {which} claim")
         for which, answer in zip(hints, (first, second, third), strict=True)
     }
-    for which, (wanted, hint) in hints.items():
-        if answers[which] is not wanted:
+    for which, (expected, hint) in hints.items():
+        if answers[which] is not expected:
             raise Differs(f"The {which} claim: {hint[0].lower() + hint[1:]}")
     return "an error rate judges model, labels and encoder at once; ask which of them it was."

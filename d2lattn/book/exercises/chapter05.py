@@ -10,12 +10,12 @@ from d2lattn.book.exercises.checking import (
     Differs,
     call,
     check,
+    judge_statements,
     number,
     recognise,
     same,
     several,
     tensor_like,
-    truth,
 )
 
 LOSSES = (
@@ -25,12 +25,16 @@ LOSSES = (
 """The table of exercise 5b.4: bit h of a place is set where head h is on."""
 
 
-@check("5.1")
+def _join(heads: Tensor) -> Tensor:
+    return heads.transpose(1, 2).flatten(2)  # (B, H, N, d) -> (B, N, H d)
+
+
+@check("5.1", right=(_join,))
 def check_join(join: Callable[[Tensor], Tensor]) -> str:
     """The heads' outputs (B, H, N, d) side by side, (B, N, H d)."""
     heads = torch.arange(2 * 3 * 4 * 2, dtype=torch.float32).reshape(2, 3, 4, 2)
-    wanted = heads.transpose(1, 2).flatten(2)
-    found = call(join, heads)
+    expected = _join(heads)
+    result = call(join, heads)
     mistakes = [
         (
             heads.reshape(2, 4, 6),
@@ -46,11 +50,11 @@ def check_join(join: Callable[[Tensor], Tensor]) -> str:
         (heads.sum(dim=1), "The heads are joined end to end, not added up."),
         (heads.mean(dim=1), "The heads are joined end to end, not averaged."),
     ]
-    recognise(found, mistakes)
-    same(found, wanted, "Row n holds head 1's numbers at position n, then head 2's.", "your row")
+    recognise(result, mistakes)
+    same(result, expected, "Row n holds head 1's numbers at position n, then head 2's.", "your row")
     other = torch.randn(1, 5, 2, 3, generator=torch.Generator().manual_seed(5))
-    found = call(join, other, case="with 5 heads")
-    same(found, other.transpose(1, 2).flatten(2), "Take the sizes from x.", "with 5 heads, it")
+    result = call(join, other, case="with 5 heads")
+    same(result, _join(other), "Take the sizes from x.", "with 5 heads, it")
     return "heads go behind positions, then the last two axes become one."
 
 
@@ -60,10 +64,10 @@ def _masked_heads(
     """Heads (B, H, Q, d) that look at valid keys, (B, K), and their joined output."""
     scores = q @ k.mT / math.sqrt(width or q.shape[-1])  # (B, H, Q, K)
     weights = scores.masked_fill(~valid[:, None, None], -math.inf).softmax(dim=-1)
-    return weights, (weights @ v).transpose(1, 2).flatten(2)
+    return weights, _join(weights @ v)
 
 
-@check("5.2")
+@check("5.2", right=(_masked_heads,))
 def check_padded_heads(
     padded_heads: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
 ) -> str:
@@ -74,9 +78,9 @@ def check_padded_heads(
         k, v = torch.randn(2, 2, heads, heads + 1, width, generator=generator)
         valid = torch.ones(2, heads + 1, dtype=torch.bool)
         valid[0, -2:], valid[1, -1] = False, heads == 2
-        wanted, output = _masked_heads(q, k, v, valid)
-        found = call(padded_heads, q, k, v, valid)
-        parts = several(found, 2, "Give two tensors: the weights and the joined outputs.")
+        expected, output = _masked_heads(q, k, v, valid)
+        result = call(padded_heads, q, k, v, valid)
+        parts = several(result, 2, "Give two tensors: the weights and the joined outputs.")
         every, _ = _masked_heads(q, k, v, torch.ones_like(valid))
         mistakes = [
             (every, "The padding takes part: mask the scores before the softmax."),
@@ -92,20 +96,24 @@ def check_padded_heads(
         ]
         recognise(parts[0], mistakes)
         what = f"with {heads} heads, your weight"
-        same(parts[0], wanted, "Each head masks the keys that the sentence does not have.", what)
-        stacked = (wanted @ v).reshape(output.shape)
+        same(parts[0], expected, "Each head masks the keys that the sentence does not have.", what)
+        stacked = (expected @ v).reshape(output.shape)
         recognise(
             parts[1], [(stacked, "Your outputs have the right shape, and heads and rows mixed.")]
         )
         same(parts[1], output, "Weigh the values, then join as in 5.1.", "your output")
         q[..., 0], k[..., 0] = 6, k[..., 0] - 15 * math.sqrt(width)  # all scores are 90 lower
-        found = several(call(padded_heads, q, k, v, valid), 2, "Give two tensors, always.")
+        result = several(call(padded_heads, q, k, v, valid), 2, "Give two tensors, always.")
         what = "where all scores are below −80, your weight"
-        same(found[0], _masked_heads(q, k, v, valid)[0], "A masked score is −∞, below any.", what)
+        same(result[0], _masked_heads(q, k, v, valid)[0], "A masked score is −∞, below any.", what)
     return "one mask for all heads, a scale of their own width."
 
 
-@check("5.3")
+@check(
+    "5.3",
+    right=((1_048_576, 64, 80_000),),
+    wrong=[((5, 64, 80_000),), ((1_048_576, 63, 80_000),), ((1_048_576, 64, 800),)],
+)
 def check_estimate(answer: Sequence[int]) -> str:
     """Parameters, the width under the root, and weights for D = 512, eight heads, 100 by 100."""
     parts = several(answer, 3, "Give three numbers: (parameters, width, weights).")
@@ -113,65 +121,67 @@ def check_estimate(answer: Sequence[int]) -> str:
         number(part, f"the {name} number")
         for part, name in zip(parts, ("first", "second", "third"), strict=True)
     )
-    if parameters == 3 * 512**2:
-        raise Differs("That is W_q, W_k and W_v. What comes after the join?")
-    if parameters in (8 * 4 * 512**2, 8 * 3 * 512**2, (8 * 3 + 1) * 512**2):
-        raise Differs("Each head has a share of the width: its matrices have 512/8 rows.")
-    if parameters == 4 * 512 * 64:
-        raise Differs("That is one head's share. There are eight heads.")
+    share = "Each head has a share of the width: its matrices have 512/8 rows."
+    mistakes = [
+        (3 * 512**2, "That is W_q, W_k and W_v. What comes after the join?"),
+        *((matrices * 512**2, share) for matrices in (8 * 4, 8 * 3, 8 * 3 + 1)),
+        (4 * 512 * 64, "That is one head's share. There are eight heads."),
+    ]
+    recognise(parameters, mistakes, rtol=0)
     if parameters != 4 * 512**2:
         raise Differs(f"{parameters:,.0f} parameters? There are four matrices; how large is each?")
-    if width in (512, 8):
-        raise Differs("A dot product is divided by the root of the width that it sums over.")
-    if width == math.sqrt(64):
-        raise Differs("That is the root already; which width is under it?")
+    hint = "A dot product is divided by the root of the width that it sums over."
+    recognise(width, [(512, hint), (8, hint)], rtol=0)
     if width != 64:
         raise Differs(f"A width of {width:g}? Eight heads share 512 numbers.")
-    if weights == 100 * 100:
-        raise Differs("That many weights has one head.")
+    recognise(weights, [(100 * 100, "That many weights has one head.")], rtol=0)
     if weights != 8 * 100 * 100:
         raise Differs(f"{weights:,.0f} weights? Each head has a row for each query.")
     return "1,048,576 parameters, as with one head; 80,000 weights, eight times as many."
 
 
-@check("5.4")
-def check_repaired(
-    repaired: Callable[[Tensor, Tensor, Tensor, int], Tensor],
-) -> str:
+def _split(x: Tensor, num_heads: int) -> Tensor:
+    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)  # (B, N, D) -> (B, H, N, D / H)
+
+
+def _in_heads(q: Tensor, k: Tensor, v: Tensor, num_heads: int) -> Tensor:
+    every = torch.ones(k.shape[:2], dtype=torch.bool)
+    q, k, v = (_split(x, num_heads) for x in (q, k, v))
+    return _masked_heads(q, k, v, every)[1]
+
+
+@check("5.4", right=(_in_heads,))
+def check_repaired(repaired: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
     """Attention in heads, of projected queries, keys and values (B, N, D), joined."""
     generator = torch.Generator().manual_seed(55)
-    for batch, asked, known, width, heads in ((2, 4, 6, 8, 2), (1, 3, 3, 6, 3)):
-        q = torch.randn(batch, asked, width, generator=generator)
-        k, v = torch.randn(2, batch, known, width, generator=generator)
+    for batch, num_queries, num_keys, width, heads in ((2, 4, 6, 8, 2), (1, 3, 3, 6, 3)):
+        q = torch.randn(batch, num_queries, width, generator=generator)
+        k, v = torch.randn(2, batch, num_keys, width, generator=generator)
 
-        def split(x: Tensor, num: int = heads) -> Tensor:
-            return x.unflatten(-1, (num, -1)).transpose(1, 2)
-
-        def cut(x: Tensor, num: int = heads) -> Tensor:
-            return x.reshape(x.shape[0], num, x.shape[1], -1)
-
-        every = torch.ones(batch, known, dtype=torch.bool)
-        weights, wanted = _masked_heads(split(q), split(k), split(v), every)
-        found = tensor_like(call(repaired, q, k, v, heads), wanted, "your output")
-        unscaled = _masked_heads(split(q), split(k), split(v), every, width)[1]
-        scores = split(q) @ split(k).mT / math.sqrt(width // heads)
-        sideways = (scores.softmax(dim=-2) @ split(v)).transpose(1, 2).flatten(2)
+        every = torch.ones(batch, num_keys, dtype=torch.bool)
+        qs, ks, vs = (_split(x, heads) for x in (q, k, v))
+        q_cut, k_cut, v_cut = (x.reshape(batch, heads, x.shape[1], -1) for x in (q, k, v))
+        weights, expected = _masked_heads(qs, ks, vs, every)
+        result = tensor_like(call(repaired, q, k, v, heads), expected, "your output")
+        unscaled = _masked_heads(qs, ks, vs, every, width)[1]
+        scores = qs @ ks.mT / math.sqrt(width // heads)
+        sideways = _join(scores.softmax(dim=-2) @ vs)
         mistakes = [
             (unscaled, "The scale is still that of the whole width."),
             (sideways, "The softmax runs along the queries; each query shares out 1 over keys."),
-            ((weights @ split(v)).reshape(wanted.shape), "The join still mixes heads and rows."),
+            ((weights @ vs).reshape(expected.shape), "The join still mixes heads and rows."),
             (
-                _masked_heads(cut(q), cut(k), cut(v), every)[1],
+                _masked_heads(q_cut, k_cut, v_cut, every)[1],
                 "The cut is still a reshape, which gives head 1 the first positions.",
             ),
         ]
-        recognise(found, mistakes)
+        recognise(result, mistakes)
         hint = "Compare each line with the walk's listing, on a batch that you can follow."
-        same(found, wanted, hint, "your output")
+        same(result, expected, hint, "your output")
     return "split and join keep positions together, each head has its own scale."
 
 
-@check("5.5")
+@check("5.5", right=("ACDE",), wrong=["CDE", {"A", "B", "C", "D", "E"}, "ADE", "AC", "ACD", "AX"])
 def check_one_look(letters: Iterable[str]) -> str:
     """Which questions one head can answer exactly."""
     if not isinstance(letters, str | set | frozenset | list | tuple):
@@ -197,7 +207,12 @@ def _kernel_mean(at: float, xs: Tensor, ys: Tensor, bandwidth: float) -> Tensor:
     return weights @ ys
 
 
-@check("5.6")
+def _slope(x: float, xs: Tensor, ys: Tensor, bandwidth: float, delta: float) -> Tensor:
+    above, below = (_kernel_mean(x + d, xs, ys, bandwidth) for d in (delta, -delta))
+    return (above - below) / (2 * delta)
+
+
+@check("5.6", right=(_slope,))
 def check_slope(slope: Callable[[float, Tensor, Tensor, float, float], Tensor]) -> str:
     """How steep a kernel regression is at x, from two looks, at x + delta and x − delta."""
     generator = torch.Generator().manual_seed(57)
@@ -205,25 +220,27 @@ def check_slope(slope: Callable[[float, Tensor, Tensor, float, float], Tensor]) 
     ys = xs.sin() + 0.1 * torch.randn(40, generator=generator)
     for x, bandwidth, delta in ((0.3, 0.4, 0.25), (1.6, 0.7, 0.4)):
         above, below = (_kernel_mean(x + d, xs, ys, bandwidth) for d in (delta, -delta))
-        wanted = (above - below) / (2 * delta)
-        found = number(call(slope, x, xs, ys, bandwidth, delta), "your slope")
+        expected = _slope(x, xs, ys, bandwidth, delta)
+        result = number(call(slope, x, xs, ys, bandwidth, delta), "your slope")
         at_x = _kernel_mean(x, xs, ys, bandwidth)
         hints = [
-            (-wanted, "The sign: a rising curve has a positive slope."),
+            (-expected, "The sign: a rising curve has a positive slope."),
             (above - below, "That is the rise. Over which distance?"),
             ((above - below) / delta, "The two looks are 2 delta apart."),
             ((above - at_x) / delta, "Look on both sides of x."),
             ((above + below) / 2, "That is the average of the two looks; subtract."),
         ]
-        for value, hint in hints:
-            if math.isclose(found, value.item(), rel_tol=1e-4, abs_tol=1e-5):
-                raise Differs(hint)
+        recognise(result, hints)
         hint = "Two kernel averages, one at x + delta, one at x − delta."
-        same(found, wanted.double(), hint, "your slope")
+        same(result, expected.double(), hint, "your slope")
     return "one head looks to the right, one to the left, and the last matrix subtracts."
 
 
-@check("5.7")
+@check(
+    "5.7",
+    right=((2, 2.02),),
+    wrong=[((3, 2.0),), ((1, 2.0),), ((5, 2.0),), ((2, 4.0),), ((2, 6.0),), ((2, 3.0),)],
+)
 def check_three_cities(answer: Sequence[float]) -> str:
     """How many heads v_a − 2 v_b + v_c takes, and what a single one leaves of 6."""
     parts = several(answer, 2, "Give two numbers: (heads, the error of one head).")
@@ -244,7 +261,12 @@ def check_three_cities(answer: Sequence[float]) -> str:
     return "a head for each sign; one head gives up the two cities that count 1 each."
 
 
-@check("5b.1")
+def _contributions(weights: Tensor, values: Tensor, W_o: Tensor) -> Tensor:
+    blocks = W_o.T.unflatten(0, (len(values), -1))  # (H, d, O)
+    return weights * (values @ blocks).norm(dim=-1).unsqueeze(1)  # (H, Q, K) by (H, 1, K)
+
+
+@check("5b.1", right=(_contributions,))
 def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     """How long what arrives is, (H, Q, K), of weights (H, Q, K), values (H, K, d), W_o (O, H d)."""
     generator = torch.Generator().manual_seed(54)
@@ -254,8 +276,8 @@ def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor
         W_o = torch.randn(out, heads * width, generator=generator)
         blocks = W_o.T.unflatten(0, (heads, width))  # (H, d, O)
         lengths = (values @ blocks).norm(dim=-1).unsqueeze(1)  # (H, 1, K)
-        wanted = weights * lengths
-        found = call(contributions, weights, values, W_o)
+        expected = _contributions(weights, values, W_o)
+        result = call(contributions, weights, values, W_o)
         inside = weights * values.norm(dim=-1).unsqueeze(1)
         mistakes = [
             (
@@ -265,16 +287,20 @@ def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor
             ),
             (lengths.expand_as(weights), "That is how long the values arrive; times the weight."),
             (weights, "These are the weights. How long is the value that they multiply?"),
-            (wanted.square(), "That is the squared length; take the root."),
+            (expected.square(), "That is the squared length; take the root."),
             (weights * lengths.square(), "The squared length: take the root before the weight."),
         ]
-        recognise(found, mistakes)
+        recognise(result, mistakes)
         hint = "Head i meets columns i d to (i + 1) d of W_o."
-        same(found, wanted, hint, f"with {heads} heads, your contribution")
+        same(result, expected, hint, f"with {heads} heads, your contribution")
     return "weight times the length of what arrives."
 
 
-@check("5b.2")
+def _mean_brought(brought: Tensor, valid: Tensor) -> Tensor:
+    return brought.transpose(1, 2)[valid].mean(dim=0)  # (B, Q, H, D) -> (N, H, D) -> (H, D)
+
+
+@check("5b.2", right=(_mean_brought,))
 def check_mean_brought(mean_brought: Callable[[Tensor, Tensor], Tensor]) -> str:
     """The mean of what each head brings, (H, D), of (B, H, Q, D), over words that are, (B, Q)."""
     generator = torch.Generator().manual_seed(552)
@@ -283,8 +309,8 @@ def check_mean_brought(mean_brought: Callable[[Tensor, Tensor], Tensor]) -> str:
         brought = torch.randn(batch, heads, longest, 4, generator=generator) + 2
         valid = torch.arange(longest) < torch.tensor(lens).unsqueeze(1)  # (B, Q)
         kept = brought * valid[:, None, :, None]
-        wanted = kept.sum(dim=(0, 2)) / valid.sum()
-        found = call(mean_brought, brought, valid)
+        expected = _mean_brought(brought, valid)
+        result = call(mean_brought, brought, valid)
         of_each = kept.sum(dim=2) / valid.sum(dim=1)[:, None, None]  # (B, H, D)
         mistakes = [
             (
@@ -300,16 +326,16 @@ def check_mean_brought(mean_brought: Callable[[Tensor, Tensor], Tensor]) -> str:
                 "That is the mean of the sentences' means, in which a word of a short sentence "
                 "counts for more.",
             ),
-            (wanted.mean(dim=0), "One mean for all heads? Each head has its own."),
+            (expected.mean(dim=0), "One mean for all heads? Each head has its own."),
             (kept.sum(dim=(0, 2)), "That is the sum. Over how many words?"),
         ]
-        recognise(found, mistakes)
+        recognise(result, mistakes)
         hint = "Of head h, the mean over all places where valid is true."
-        same(found, wanted, hint, f"with {heads} heads, your mean")
+        same(result, expected, hint, f"with {heads} heads, your mean")
     return "the mean over words that are there, and nothing else."
 
 
-@check("5b.3")
+@check("5b.3", right=("DACB",), wrong=["ADCB", "DBCA", "DABC", "DACC", "DACX"])
 def check_tests(letters: str) -> str:
     """Which measurement answers each of four questions."""
     if not isinstance(letters, str):
@@ -329,10 +355,13 @@ def check_tests(letters: str) -> str:
     return "plausible, used, arriving and needed are four things, each with a test of its own."
 
 
-@check("5b.4")
+@check(
+    "5b.4",
+    right=((False, True, False),),
+    wrong=[((True, True, False),), ((False, False, False),), ((False, True, True),)],
+)
 def check_audit(answer: Sequence[bool]) -> str:
     """Three statements about the heads whose losses stand in the table."""
-    parts = several(answer, 3, "Give three answers, each True or False.")
     claims = [
         (
             False,
@@ -350,7 +379,5 @@ def check_audit(answer: Sequence[bool]) -> str:
             "where head 3 leaves 0.60.",
         ),
     ]
-    for place, ((right, reason), part) in enumerate(zip(claims, parts, strict=True), start=1):
-        if truth(part, f"your answer to statement {place}") is not right:
-            raise Differs(f"statement {place}: {reason}")
+    judge_statements(answer, claims)
     return "what a head is worth depends on which others are there."

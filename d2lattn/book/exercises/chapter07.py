@@ -12,12 +12,13 @@ from d2lattn.book.exercises.checking import (
     agrees,
     call,
     check,
+    choose_letter,
+    judge_statements,
     number,
     recognise,
     same,
     several,
     tensor_like,
-    truth,
 )
 from d2lattn.masks import causal_mask
 from d2lattn.positional import sinusoids
@@ -33,7 +34,11 @@ def _norm(
     return centred / (X.var(dim=axes, keepdim=True, correction=correction) + eps) ** power
 
 
-@check("7.1")
+def _layer_norm(X: Tensor, gain: Tensor, shift: Tensor, eps: float) -> Tensor:
+    return gain * _norm(X, eps) + shift
+
+
+@check("7.1", right=(_layer_norm,))
 def check_layer_norm(layer_norm: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> str:
     """Layer normalisation of X (B, T, D) with gain and shift (D,)."""
     generator = torch.Generator().manual_seed(71)
@@ -41,9 +46,9 @@ def check_layer_norm(layer_norm: Callable[[Tensor, Tensor, Tensor, float], Tenso
         X = 2 * torch.randn(shape, generator=generator) + 1
         gain, shift = torch.randn(2, shape[-1], generator=generator)
         case = f"for X of shape {shape} and eps = {eps}"
-        wanted = gain * _norm(X, eps) + shift
-        found = call(layer_norm, X, gain, shift, eps, case=case)
-        found = tensor_like(found, wanted, f"{case}, your result")
+        expected = _layer_norm(X, gain, shift, eps)
+        result = call(layer_norm, X, gain, shift, eps, case=case)
+        result = tensor_like(result, expected, f"{case}, your result")
         centred = X - X.mean(dim=-1, keepdim=True)
         spread = X.std(dim=-1, keepdim=True, correction=0)
         mistakes = [
@@ -70,14 +75,10 @@ def check_layer_norm(layer_norm: Callable[[Tensor, Tensor, Tensor, float], Tenso
                 gain * centred / (X.square().mean(dim=-1, keepdim=True) + eps).sqrt() + shift,
                 "The mean of the squares is not the variance yet: subtract the mean's square.",
             ),
-            (
-                gain * centred + shift,
-                "You subtract the mean; now divide by the spread.",
-            ),
+            (gain * centred + shift, "You subtract the mean; now divide by the spread."),
         ]
-        if not agrees(found, wanted):
-            recognise(found, mistakes)
-        same(found, wanted, "Mean and variance along the last axis.", f"{case}, your result")
+        recognise(result, mistakes, expected)
+        same(result, expected, "Mean and variance along the last axis.", f"{case}, your result")
     return "each position by its own mean and spread, then gain and shift."
 
 
@@ -98,7 +99,11 @@ def _sublayers() -> Iterable[tuple[Tensor, Layer, Layer]]:
         yield X, norm, sublayer
 
 
-@check("7.2")
+def _residual(X: Tensor, norm: Layer, f: Layer, norm_first: bool) -> Tensor:
+    return X + f(norm(X)) if norm_first else norm(X + f(X))
+
+
+@check("7.2", right=(_residual,))
 def check_residual(residual: Callable[[Tensor, Layer, Layer, bool], Tensor]) -> str:
     """A sublayer with residual and norm, post-norm and pre-norm."""
     for X, norm, f in _sublayers():
@@ -121,20 +126,26 @@ def check_residual(residual: Callable[[Tensor, Layer, Layer, bool], Tensor]) -> 
                 (X + f(X), "Nothing is normed."),
             ],
         }
-        for norm_first, wanted in ((False, post), (True, pre)):
+        for norm_first, expected in ((False, post), (True, pre)):
             case = f"with norm_first = {norm_first}"
-            found = call(residual, X, norm, f, norm_first, case=case)
-            found = tensor_like(found, wanted, f"{case}, your result")
-            try:
-                recognise(found, mistakes[norm_first])
-            except Differs as difference:
-                raise Differs(f"{case}: {difference}") from None
+            result = call(residual, X, norm, f, norm_first, case=case)
+            result = tensor_like(result, expected, f"{case}, your result")
+            recognise(result, [(r, f"{case}: {hint}") for r, hint in mistakes[norm_first]])
             hint = "There are X, f, the norm and one plus."
-            same(found, wanted, hint, f"{case}, your result")
+            same(result, expected, hint, f"{case}, your result")
     return "after the sum, or before the sublayer, and X always passes by."
 
 
-@check("7.3")
+@check(
+    "7.3",
+    right=((3072, 0.5, 24_576_000),),
+    wrong=[
+        ((100, 0.5, 24_576_000),),
+        ((3072, 50, 24_576_000),),
+        ((3072, 0.7, 24_576_000),),
+        ((3072, 0.5, 1e6),),
+    ],
+)
 def check_estimate(answer: Sequence[float]) -> str:
     """Words from which attending costs most, attention's share of a decoder block, cache bytes."""
     parts = several(answer, 3, "Give three numbers: (words, share, bytes).")
@@ -142,41 +153,56 @@ def check_estimate(answer: Sequence[float]) -> str:
         number(part, f"the {name} number")
         for part, name in zip(parts, ("first", "second", "third"), strict=True)
     )
-    for wrong, hint in {
-        512: "That is the width itself. Count the matrices, in units of 512².",
-        1024: "Against the four projections alone. The network multiplies as well.",
-        2048: "Against the network alone. The four projections multiply as well.",
-        6144: "The scores alone. The average over values costs as much again.",
-        1536: "A matrix of 512 by 2,048 has four times 512² weights, and the network has two.",
-        12 * 512**2: "That is what a word costs in the matrices. What does it cost to attend?",
-    }.items():
-        if math.isclose(words, wrong, rel_tol=0.01):
-            raise Differs(hint)
+    recognise(
+        words,
+        {
+            512: "That is the width itself. Count the matrices, in units of 512².",
+            1024: "Against the four projections alone. The network multiplies as well.",
+            2048: "Against the network alone. The four projections multiply as well.",
+            6144: "The scores alone. The average over values costs as much again.",
+            1536: "A matrix of 512 by 2,048 has four times 512² weights, and the network has two.",
+            12 * 512**2: "That is what a word costs in the matrices. What does it cost to attend?",
+        }.items(),
+        rtol=0.01,
+        atol=0,
+    )
     if not math.isclose(words, 3072, rel_tol=0.01):
         raise Differs(f"{words:g} words? A word's 12 · 512² against its 2 · n · 512.")
-    if math.isclose(share, 1 / 3, rel_tol=0.02):
-        raise Differs("That is the encoder block's. How many attentions has a decoder block?")
+    hint = "That is the encoder block's. How many attentions has a decoder block?"
+    recognise(share, [(1 / 3, hint)], rtol=0.02)
     if 1 < share <= 100:
         raise Differs("Give the share as a number from 0 to 1.")
     if not math.isclose(share, 0.5, rel_tol=0.02):
         raise Differs(f"A share of {share:g}? A decoder block has two attentions and a network.")
     numbers = 2 * 6 * 1000 * 512
-    for slip, hint in {
-        numbers: "That is how many numbers are kept. How many bytes has each?",
-        numbers * 2: "Keys or values? Both are kept.",
-        numbers * 4 / 6: "That is one block. There are six.",
-        numbers * 4 * 8: "Each head keeps its share of the width, 64 of 512.",
-        numbers * 4 / 8: "That is one head. All eight keep theirs.",
-        numbers * 4 / 1e6: "In bytes, please.",
-    }.items():
-        if math.isclose(size, slip, rel_tol=0.03):
-            raise Differs(hint)
+    recognise(
+        size,
+        {
+            numbers: "That is how many numbers are kept. How many bytes has each?",
+            numbers * 2: "Keys or values? Both are kept.",
+            numbers * 4 / 6: "That is one block. There are six.",
+            numbers * 4 * 8: "Each head keeps its share of the width, 64 of 512.",
+            numbers * 4 / 8: "That is one head. All eight keep theirs.",
+            numbers * 4 / 1e6: "In bytes, please.",
+        }.items(),
+        rtol=0.03,
+        atol=0,
+    )
     if not math.isclose(size, numbers * 4, rel_tol=0.03):
         raise Differs(f"{size:,.0f} bytes? Blocks × words × width × bytes, and keys and values.")
     return "3,072 words, half, and 24.6 MB: 24.6 kB a word, whatever the number of heads."
 
 
-@check("7.4")
+def _as_attention(X: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor) -> tuple[Tensor, Tensor]:
+    return (X @ W_1.T + b_1).relu(), W_2.T  # (T, D) x (D, F) -> (T, F)
+
+
+def _below_zero(X: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor) -> tuple[Tensor, Tensor]:
+    weights, values = _as_attention(X, W_1, b_1, W_2)
+    return -weights, -values
+
+
+@check("7.4", right=(_as_attention,), wrong=[_below_zero])
 def check_as_attention(
     as_attention: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
 ) -> str:
@@ -188,43 +214,55 @@ def check_as_attention(
         b_1 = torch.randn(hidden, generator=generator)
         W_2 = torch.randn(width, hidden, generator=generator)
         scores = X @ W_1.T + b_1  # (T, D) x (D, F) -> (T, F)
-        wanted = scores.relu()
+        expected, _ = _as_attention(X, W_1, b_1, W_2)
         case = f"for {places} positions"
-        found = call(as_attention, X, W_1, b_1, W_2, case=case)
-        parts = several(found, 2, "Give two tensors: the weights and the values.")
-        weights = tensor_like(parts[0], wanted, f"{case}, your first result, the weights,")
+        result = call(as_attention, X, W_1, b_1, W_2, case=case)
+        parts = several(result, 2, "Give two tensors: the weights and the values.")
+        weights = tensor_like(parts[0], expected, f"{case}, your first result, the weights,")
         values = tensor_like(parts[1], W_2.T, f"{case}, your second result, the values,")
         mistakes = [
             (scores, "These are the scores. What does the network do with those below 0?"),
             (scores.softmax(dim=-1), "That is attention's softmax. The network has a relu there."),
-            (wanted.softmax(dim=-1), "There is no softmax in the network: a relu, and that is it."),
             (
-                wanted / wanted.sum(dim=-1, keepdim=True),
+                expected.softmax(dim=-1),
+                "There is no softmax in the network: a relu, and that is it.",
+            ),
+            (
+                expected / expected.sum(dim=-1, keepdim=True),
                 "The network's weights need not sum to 1: nothing divides them.",
             ),
             ((X @ W_1.T).relu(), "b_1 is missing."),
             ((X @ W_1.T).relu() + b_1, "b_1 is added before the relu."),
         ]
         recognise(weights, mistakes)
-        if agrees(values, W_1):
-            raise Differs("The rows of W_1 are compared with x: they are the keys.")
-        if not agrees(weights @ values, wanted @ W_2.T):
-            same(weights, wanted, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
+        recognise(values, [(W_1, "The rows of W_1 are compared with x: they are the keys.")])
+        if not agrees(weights @ values, expected @ W_2.T):
+            same(weights, expected, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
             same(values, W_2.T, "Value j is column j of W_2.", f"{case}, your value")
         if (weights < 0).any():
             raise Differs("A weight is below 0, where a relu never is.")
     return "a look-up among F fixed pairs: keys in W_1, values in W_2, a relu for the softmax."
 
 
-@check("7.5")
+def _may_see(past: int, new: int) -> tuple[Tensor, Tensor]:
+    mask = causal_mask(new, past + new)
+    return mask.sum(dim=1), mask
+
+
+def _as_floats(past: int, new: int) -> tuple[Tensor, Tensor]:
+    lengths, mask = _may_see(past, new)
+    return lengths, mask.float()
+
+
+@check("7.5", right=(_may_see,), wrong=[_as_floats])
 def check_may_see(may_see: Callable[[int, int], tuple[Tensor, Tensor]]) -> str:
     """Lengths (T,) and mask (T, P + T) of T new words behind P that are kept."""
     for past, new in ((0, 4), (3, 2), (5, 1)):
         case = f"with {past} words kept and {new} new"
-        mask = causal_mask(new, past + new).float()
-        lengths = mask.sum(dim=1)
-        found = call(may_see, past, new, case=case)
-        parts = several(found, 2, "Give two tensors: the lengths and the mask.")
+        lengths, mask = (part.float() for part in _may_see(past, new))
+        parts = several(
+            call(may_see, past, new, case=case), 2, "Give two tensors: the lengths and the mask."
+        )
         given = tensor_like(parts[0], lengths, f"{case}, your first result, the lengths,")
         mistakes = [
             (lengths - 1, "A word may see itself too: the first of all sees one."),
@@ -232,13 +270,11 @@ def check_may_see(may_see: Callable[[int, int], tuple[Tensor, Tensor]]) -> str:
             (lengths.flip(0), "The other way round: the last word sees most."),
             (torch.full((new,), past + new), "Every word sees all; the first new one may not."),
         ]
-        if not agrees(given, lengths):
-            recognise(given, [(result.float(), f"{case}: {hint}") for result, hint in mistakes])
+        recognise(given, [(r.float(), f"{case}: {hint}") for r, hint in mistakes], lengths)
         same(given, lengths, "New word 1 sees P + 1 words.", f"{case}, your length")
         seen = tensor_like(parts[1], mask, f"{case}, your second result, the mask,")
         additive = torch.zeros_like(mask).masked_fill(mask == 0, -math.inf)
-        if agrees(seen, additive):
-            raise Differs("Give booleans, true where a word may look.")
+        recognise(seen, [(additive, "Give booleans, true where a word may look.")])
         mistakes = [
             (1 - mask, "It is true where a word may not look; turn it round."),
             (mask.tril(past - 1), "A word may not see itself."),
@@ -246,8 +282,7 @@ def check_may_see(may_see: Callable[[int, int], tuple[Tensor, Tensor]]) -> str:
             (torch.ones_like(mask), "Every word sees all, also those after it."),
             (torch.ones_like(mask).triu(past), "Each word sees those after it, not before."),
         ]
-        if not agrees(seen, mask):
-            recognise(seen, [(result, f"{case}: {hint}") for result, hint in mistakes])
+        recognise(seen, [(result, f"{case}: {hint}") for result, hint in mistakes], mask)
         same(seen, mask, "Row t has `lengths[t]` times true.", f"{case}, your mask")
     if "float" in str(getattr(parts[1], "dtype", "")):
         raise Differs(
@@ -298,8 +333,8 @@ def _in_steps(step: Callable[..., object], X: Tensor, sizes: Sequence[int], *W: 
     outputs = []
     for call_number, piece in enumerate(X.split(list(sizes)), start=1):
         case = f"in call {call_number} of {len(sizes)}"
-        found = call(step, piece, keys, values, *W, case=case)
-        parts = several(found, 3, "Give three tensors: output, keys and values.")
+        result = call(step, piece, keys, values, *W, case=case)
+        parts = several(result, 3, "Give three tensors: output, keys and values.")
         outputs.append(tensor_like(parts[0], piece, f"{case}, your output"))
         for name, part in (("keys", parts[1]), ("values", parts[2])):
             if not isinstance(part, Tensor):
@@ -308,52 +343,52 @@ def _in_steps(step: Callable[..., object], X: Tensor, sizes: Sequence[int], *W: 
     return torch.cat(outputs)
 
 
-@check("7.6")
+@check(
+    "7.6",
+    right=(_step(),),
+    wrong=[_step(*left) for left in list(product((False, True), repeat=3))[1:]],
+)
 def check_step(step: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> str:
     """Decode step by step with keys and values kept, from a listing with three mistakes."""
     generator = torch.Generator().manual_seed(76)
     for sizes, width in (((2, 1, 3, 1), 4), ((1, 1, 1, 1, 1), 6), ((5,), 4)):
         X = torch.randn(sum(sizes), width, generator=generator)
         W = torch.randn(3, width, width, generator=generator).unbind()
-        found = _in_steps(step, X, sizes, *W)
-        for left in product((True, False), repeat=3):
-            if (
-                any(left)
-                and len(sizes) > 1
-                and agrees(found, _in_steps(_step(*left), X, sizes, *W))
-            ):
+        result = _in_steps(step, X, sizes, *W)
+        for left in list(product((True, False), repeat=3))[:-1]:
+            if len(sizes) > 1 and agrees(result, _in_steps(_step(*left), X, sizes, *W)):
                 mistakes = list(zip(STEP_MISTAKES.values(), left, strict=True))
                 done = [right for (right, _), is_left in mistakes if not is_left]
                 asks = [ask for (_, ask), is_left in mistakes if is_left]
                 start = f"{' and '.join(done)} now. " if done else ""
                 count = ("One is left", "Two are left; first", "All three are in; first")
                 raise Differs(f"{start}{count[len(asks) - 1]}: {asks[0]}")
-        wanted = _in_steps(_step(), X, (len(X),), *W)
+        expected = _in_steps(_step(), X, (len(X),), *W)
         what = f"written in calls of {', '.join(map(str, sizes))} words, your output"
-        same(found, wanted, "All words in one call give what is expected.", what)
+        same(result, expected, "All words in one call give what is expected.", what)
     return "however the words are cut into calls, the outputs are those of one call."
 
 
-@check("7.7")
+@check("7.7", right=("A",), wrong=["B", "c", "D"])
 def check_reorder(letter: str) -> str:
     """Which of three reorders a beam's state rightly."""
-    if not isinstance(letter, str) or letter.strip().upper() not in ("A", "B", "C"):
-        raise Differs('Answer with one letter: "A", "B" or "C".')
     hints = {
         "B": "B moves the keys without their values: each hypothesis compares with its own words, "
         "and then averages another's. What is looked up belongs to its key.",
         "C": "C puts row i at place rows[i]. Place i needs row rows[i]: and where two hypotheses "
         "have the same parent, one of C's places keeps what was there.",
     }
-    if letter.strip().upper() in hints:
-        raise Differs(hints[letter.strip().upper()])
+    choose_letter(letter, hints)
     return "each hypothesis takes its parent's keys and values; they all share one source."
 
 
-@check("7.8")
+@check(
+    "7.8",
+    right=((False, True, True),),
+    wrong=[((True, True, True),), ((False, False, True),), ((False, True, False),)],
+)
 def check_audit(answer: Sequence[bool]) -> str:
     """Three statements about two heatmaps and the table beside them."""
-    parts = several(answer, 3, "Give three answers, each True or False.")
     claims = [
         (
             False,
@@ -366,13 +401,15 @@ def check_audit(answer: Sequence[bool]) -> str:
         ),
         (True, "see the last row: how many answers change?"),
     ]
-    for place, ((right, reason), part) in enumerate(zip(claims, parts, strict=True), start=1):
-        if truth(part, f"your answer to statement {place}") is not right:
-            raise Differs(f"statement {place}: {reason}")
+    judge_statements(answer, claims)
     return "a heatmap shows one layer; notes also pass by it, or arrive inside a state."
 
 
-@check("7.9")
+@check(
+    "7.9",
+    right=((2, 0.3),),
+    wrong=[((1, 0.3),), ((4, 0.3),), ((3, 0.3),), ((2, 30),), ((2, 1.0),), ((2, 0.1),)],
+)
 def check_reach(answer: Sequence[float]) -> str:
     """How many steps one layer follows, and the share right one step further with four heads."""
     parts = several(answer, 2, "Give two numbers: (steps, share).")

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from d2lattn.book.exercises.checking import (
     Differs,
-    agrees,
     call,
     check,
     letters_of,
@@ -31,7 +30,11 @@ def _turn(X: Tensor, omega: Tensor, start: int = 0) -> Tensor:
     return torch.stack((x * cos - y * sin, x * sin + y * cos), dim=-1).flatten(-2)
 
 
-@check("8.1")
+@check(
+    "8.1",
+    right=((-3, -1), (-3, 2), 7, -7),
+    wrong=[((-3, -1), (-3, 2), 11, -7), ((-3, -1), (-3, 2), 7, 9)],
+)
 def check_by_hand(
     query: tuple[float, float], key: tuple[float, float], score: float, swapped: float
 ) -> str:
@@ -40,26 +43,25 @@ def check_by_hand(
         ("the query's hand", query, (-3.0, -1.0), (3.0, 1.0), 2),
         ("the key's hand", key, (-3.0, 2.0), (2.0, 3.0), 5),
     )
-    for what, answer, wanted, raw, place in hands:
-        found = tensor_like(answer, torch.tensor(wanted), what)
+    for what, answer, expected, raw, place in hands:
+        result = tensor_like(answer, torch.tensor(expected), what)
         x, y = raw
         mistakes = [
             (raw, f"that is {what} before it is turned; place {place} turns it."),
             ((y, -x), "it went clockwise; angles grow counterclockwise."),
             ((-y, x), "it has turned by one place; count from place 0."),
         ]
-        recognise(found, [(torch.tensor(m), hint) for m, hint in mistakes if m != wanted])
-        same(found, torch.tensor(wanted), f"Place {place} is {90 * place}°.", what)
-    said = number(score, "the product")
-    if math.isclose(said, 9):
-        raise Differs("9 is the product before anything is turned.")
-    if math.isclose(said, 7 / math.sqrt(2), rel_tol=1e-3):
-        raise Differs("The product is asked for, before it is divided by √d.")
-    if not math.isclose(said, 7, rel_tol=1e-3):
-        raise Differs(f"The product is not {said:g}: multiply the two turned hands.")
+        recognise(result, mistakes, expected)
+        same(result, torch.tensor(expected), f"Place {place} is {90 * place}°.", what)
+    value = number(score, "the product")
+    scaled = "The product is asked for, before it is divided by √d."
+    recognise(value, [(9, "9 is the product before anything is turned.")], rtol=1e-9)
+    recognise(value, [(7 / math.sqrt(2), scaled)], rtol=1e-3)
+    if not math.isclose(value, 7, rel_tol=1e-3):
+        raise Differs(f"The product is not {value:g}: multiply the two turned hands.")
     back = number(swapped, "the product with the places swapped")
-    if math.isclose(back, 7, rel_tol=1e-3):
-        raise Differs("With the places swapped the distance is −3, and a turn by −3 is another.")
+    hint = "With the places swapped the distance is −3, and a turn by −3 is another."
+    recognise(back, [(7, hint)], rtol=1e-3)
     if not math.isclose(back, -7, rel_tol=1e-3):
         raise Differs(f"Swapped it is not {back:g}: the query is at 450° then, the key at 180°.")
     return "7 at a distance of 3, −7 at −3: a turn tells right from left."
@@ -74,7 +76,11 @@ def _step(
     return (scores.softmax(dim=-1) @ (_turn(values, omega) if turned else values)).squeeze(0)
 
 
-@check("8.2")
+def _newest(query: Tensor, keys: Tensor, values: Tensor, omega: Tensor) -> Tensor:
+    return _step(query, keys, values, omega, len(keys) - 1, turned=False)
+
+
+@check("8.2", right=(_newest,))
 def check_step(step: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
     """Attention of the newest word, from a listing that turns values and starts again at 0."""
     for n, width in ((5, 4), (9, 6), (1, 2)):
@@ -83,41 +89,38 @@ def check_step(step: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
         query = 2 * torch.randn(width, generator=generator)
         omega = 10 ** (-torch.arange(0, width, 2) / width)  # (D / 2,)
         case = f"with {n} keys"
-        wanted = _step(query, keys, values, omega, n - 1, False)
-        found = tensor_like(
-            call(step, query, keys, values, omega, case=case), wanted, f"{case}, it"
+        expected = _newest(query, keys, values, omega)
+        result = tensor_like(
+            call(step, query, keys, values, omega, case=case), expected, f"{case}, it"
         )
         for start, turned in product((n - 1, 0, n), (False, True)):
-            variant = _step(query, keys, values, omega, start, turned)
-            if agrees(variant, wanted) or not agrees(found, variant):
-                continue
             where = {
                 0: "the query still stands at place 0 at each step.",
                 n: "the query stands one place too far: the keys hold its own, the last, already.",
             }
             what = "values are turned, too, though they are what is brought."
             if start == n - 1:
-                raise Differs(f"The place is right now, but {what}")
-            if not turned:
-                raise Differs(f"Values stay as they are now, but {where[start]}")
-            raise Differs(f"Two things are wrong: {where[start][:-1]}, and {what}")
+                hint = f"The place is right now, but {what}"
+            elif not turned:
+                hint = f"Values stay as they are now, but {where[start]}"
+            else:
+                hint = f"Two things are wrong: {where[start][:-1]}, and {what}"
+            variant = _step(query, keys, values, omega, start, turned)
+            recognise(result, [(variant, hint)], expected)
         hint = "Turn the query by its own place, the keys by theirs, and no value."
-        same(found, wanted, hint, f"{case}, it")
+        same(result, expected, hint, f"{case}, it")
     return "the query at its own place, the keys at theirs, and values as they are."
 
 
-@check("8.3")
+def _half(h: float, H: float) -> float:
+    return math.log(2) * 2 ** (8 * h / H)
+
+
+@check("8.3", right=(_half,))
 def check_half(half: Callable[[int, int], float]) -> str:
     """The distance at which head h of H halves a weight, under ALiBi."""
     cases = ((1, 4), (4, 4), (3, 8), (1, 1))
-    found = [number(call(half, h, H), f"for head {h} of {H}, it") for h, H in cases]
-
-    def is_like(formula: Callable[[float, float], float]) -> bool:
-        return all(
-            math.isclose(x, formula(h, H), rel_tol=1e-3)
-            for x, (h, H) in zip(found, cases, strict=True)
-        )
-
+    result = [number(call(half, h, H), f"for head {h} of {H}, it") for h, H in cases]
     mistakes: list[tuple[Callable[[float, float], float], str]] = [
         (lambda h, H: 2 ** (8 * h / H), "That is 1/m: there the weight is divided by e, not by 2."),
         (lambda h, H: 2 ** (-8 * h / H), "That is the slope m itself; a flat slope reaches far."),
@@ -125,23 +128,19 @@ def check_half(half: Callable[[int, int], float]) -> str:
             lambda h, H: math.log(2) * 2 ** (-8 * h / H),
             "You multiplied by the slope: m times the distance is ln 2.",
         ),
-        (
-            lambda h, H: math.log(2) * 2 ** (8 * (h - 1) / H),
-            "You count heads from 0; the first of H has h = 1.",
-        ),
+        (lambda h, H: _half(h - 1, H), "You count heads from 0; the first of H has h = 1."),
         (
             lambda h, H: 0.5 * 2 ** (8 * h / H),
             "There the *score* has lost ½. A weight is e to the score: which loss halves it?",
         ),
     ]
-    for formula, hint in mistakes:
-        if is_like(formula):
-            raise Differs(hint)
-    for x, (h, H) in zip(found, cases, strict=True):
-        wanted = math.log(2) * 2 ** (8 * h / H)
-        if not math.isclose(x, wanted, rel_tol=1e-3):
+    results = [([formula(*case) for case in cases], hint) for formula, hint in mistakes]
+    recognise(result, results, rtol=1e-3, atol=0)
+    for x, (h, H) in zip(result, cases, strict=True):
+        expected = _half(h, H)
+        if not math.isclose(x, expected, rel_tol=1e-3):
             raise Differs(
-                f"For head {h} of {H} yours is {x:.4g}; {wanted:.4g} was expected. The slope is "
+                f"For head {h} of {H} yours is {x:.4g}; {expected:.4g} was expected. The slope is "
                 "2^(−8h/H)."
             )
     return "ln 2 / m: of four heads the first halves within 3 words, the last within 178."
@@ -168,21 +167,21 @@ BOXES: dict[str, Score] = {
 """Four scores (q, i, k, j) for exercise 8.4: two hear places by their distance alone."""
 
 
-@check("8.4")
+@check("8.4", right=({"A", "D"},), wrong=["A", "D", "BC", "ABD", "ACD", "E"])
 def check_boxes(letters: Iterable[str]) -> str:
     """Which of the boxes hear only the distance of two places."""
     hint = 'Answer with a set of letters from A to D, such as {"A", "B"}.'
-    found = letters_of(letters, BOXES, hint)
-    if found == {"B", "C"}:
+    result = letters_of(letters, BOXES, hint)
+    if result == {"B", "C"}:
         raise Differs("These are the two that hear more than the distance: it is the others.")
-    if "B" in found:
+    if "B" in result:
         raise Differs(
             "B changes when both move on, only weakly: its waves are small. Print the difference."
         )
-    if "C" in found:
+    if "C" in result:
         raise Differs("C holds as long as both places are small. How far did you move them?")
-    if found != {"A", "D"}:
-        (missing,) = {"A", "D"} - found
+    if result != {"A", "D"}:
+        (missing,) = {"A", "D"} - result
         raise Differs(
             f"{missing} does, too: what it says moves by rounding alone. Compare with 1e-3, "
             "not with 0."
@@ -190,67 +189,93 @@ def check_boxes(letters: Iterable[str]) -> str:
     return "A turns and takes the distance off, D turns; B adds, and C stops counting at 30."
 
 
-@check("8.5")
+@check(
+    "8.5",
+    right=(18, 72, 44),
+    wrong=[
+        *((two, 72, 44) for two in (54, 15, 36, 9)),
+        *((18, three, 44) for three in (432, 23, 24, 144)),
+        *((18, 72, radian) for radian in (6, 22, 88)),
+    ],
+)
 def check_repeats(two: float, three: float, radian: float) -> str:
     """Hands of 60 and 40 degrees a place, then of 45 as well: when all are back; and 1 radian."""
     cases: tuple[tuple[str, float, int, dict[float, str], str], ...] = (
         ("two hands", two, 18, {54: "the product", 15: "the sum"}, "6 and 9"),
         ("three hands", three, 72, {432: "the product", 23: "the sum"}, "6, 9 and 8"),
     )
-    for what, answer, wanted, mistakes, turns in cases:
-        said = number(answer, f"the answer for {what}")
-        if said in mistakes:
+    for what, answer, expected, mistakes, turns in cases:
+        value = number(answer, f"the answer for {what}")
+        if value in mistakes:
             raise Differs(
-                f"That is {mistakes[said]} of {turns}. Which is the first number of places that "
+                f"That is {mistakes[value]} of {turns}. Which is the first number of places that "
                 "all of them divide?"
             )
-        if said % wanted == 0 and said != wanted:
-            raise Differs(f"With {what} all are back at {said:g}, but that is no first return.")
-        if said != wanted:
+        if value % expected == 0 and value != expected:
+            raise Differs(f"With {what} all are back at {value:g}, but that is no first return.")
+        if value != expected:
             raise Differs(
-                f"With {what} not all are back after {said:g} places: one turn takes {turns} "
+                f"With {what} not all are back after {value:g} places: one turn takes {turns} "
                 "places, so it is a multiple of each."
             )
-    said = number(radian, "the answer for the hand of 1 radian")
-    if said != round(said) or not 1 <= said <= 50:
-        raise Differs(f"Places are whole, and here from 1 to 50; {said:g} is not among them.")
-    if said == 22:
+    value = number(radian, "the answer for the hand of 1 radian")
+    if value != round(value) or not 1 <= value <= 50:
+        raise Differs(f"Places are whole, and here from 1 to 50; {value:g} is not among them.")
+    if value == 22:
         raise Differs("After 22 places it has turned three times and a half, and points away.")
-    off = abs(math.remainder(said, 2 * math.pi))
-    if said != 44:
+    off = abs(math.remainder(value, 2 * math.pi))
+    if value != 44:
         raise Differs(
-            f"After {said:g} places it is off by {off:.2f} radians; there is one place at which it "
-            "is off by less. After how many turns do whole places come near?"
+            f"After {value:g} places it is off by {off:.2f} radians; there is one place at which "
+            "it is off by less. After how many turns do whole places come near?"
         )
     return "18, 72, and 44: a fast hand soon says the same again, and a slower one tells when."
 
 
-@check("8.6")
+def _order(d: int) -> list[int]:
+    return [*range(0, d, 2), *range(1, d, 2)]
+
+
+def _way_back(d: int) -> list[int]:
+    return [_order(d).index(row) for row in range(d)]
+
+
+@check(
+    "8.6",
+    right=(_order,),
+    wrong=[
+        _way_back,
+        lambda d: list(range(d)),
+        lambda d: _order(d)[d // 2 :] + _order(d)[: d // 2],
+        lambda d: [*range(0, d, 2)][::-1] + [*range(1, d, 2)][::-1],
+        lambda d: [row + 1 for row in _order(d)],
+    ],
+)
 def check_order(order: Callable[[int], Iterable[int]]) -> str:
     """The rows of a matrix, for code that pairs entry m with m + d / 2 in place of neighbours."""
     for d in (8, 6, 2):
-        wanted = [*range(0, d, 2), *range(1, d, 2)]
+        expected = _order(d)
         case = f"for d = {d}"
         hint = f"{case}, give a list of {d} row numbers."
-        found = [
+        result = [
             number(row, f"{case}, a row number")
             for row in several(call(order, d, case=case), d, hint)
         ]
-        if sorted(found) == list(range(1, d + 1)):
+        if sorted(result) == list(range(1, d + 1)):
             raise Differs("Rows are counted from 0.")
-        if sorted(found) != list(range(d)):
+        if sorted(result) != list(range(d)):
             raise Differs(f"{case}, each row from 0 to {d - 1} is needed once.")
-        pairs = list(zip(found[: d // 2], found[d // 2 :], strict=True))
-        neighbours = list(zip(wanted[: d // 2], wanted[d // 2 :], strict=True))
-        if d > 2 and found == [wanted.index(row) for row in range(d)]:
+        pairs = list(zip(result[: d // 2], result[d // 2 :], strict=True))
+        neighbours = list(zip(expected[: d // 2], expected[d // 2 :], strict=True))
+        if d > 2 and result == _way_back(d):
             raise Differs("That is the way back: it makes neighbours of what was half apart.")
         if [pair[::-1] for pair in pairs] == neighbours:
             raise Differs("The pairs are right, but x and y have changed places in each.")
-        if found != wanted and {frozenset(pair) for pair in pairs} == set(
+        if result != expected and {frozenset(pair) for pair in pairs} == set(
             map(frozenset, neighbours)
         ):
             raise Differs("Neighbours stay together now, but a pair has got another one's speed.")
-        if found != wanted:
+        if result != expected:
             there, x, y = next((m, *pair) for m, pair in enumerate(pairs) if pair != neighbours[m])
             raise Differs(
                 f"{case}, entries {there} and {there + d // 2} are a pair there, and yours come "
@@ -268,7 +293,23 @@ def _sloped(Q: Tensor, K: Tensor, by: float) -> Tensor:
     return scores.masked_fill(later, -torch.inf).softmax(dim=-1)
 
 
-@check("8.7")
+def _extend(Q: Tensor, K: Tensor, slope: float) -> tuple[Tensor, Tensor]:
+    place = torch.arange(len(K)).unsqueeze(1)  # (T, 1)
+    slopes = math.sqrt(Q.shape[1]) * slope * place
+    return torch.cat((Q, torch.ones(len(Q), 1)), dim=1), torch.cat((K, slopes), dim=1)
+
+
+@check(
+    "8.7",
+    right=(_extend,),
+    wrong=[
+        lambda Q, K, slope: _extend(Q, K, 0),
+        lambda Q, K, slope: _extend(Q, K, -slope),
+        lambda Q, K, slope: _extend(Q, K, slope / math.sqrt(Q.shape[1])),
+        lambda Q, K, slope: _extend(Q, K, -slope / math.sqrt(Q.shape[1])),
+        lambda Q, K, slope: _extend(Q, K, slope * math.sqrt(1 + 1 / Q.shape[1])),
+    ],
+)
 def check_extend(extend: Callable[[Tensor, Tensor, float], Iterable[Tensor]]) -> str:
     """ALiBi's slope in a decoder, as one more coordinate of its queries and keys."""
     for T, width, slope in ((6, 3, 0.25), (9, 8, 0.5), (1, 4, 0.25)):
@@ -287,7 +328,7 @@ def check_extend(extend: Callable[[Tensor, Tensor, float], Iterable[Tensor]]) ->
         extra = wider[0] @ wider[1].T / math.sqrt(width) - Q @ K.T / math.sqrt(width)
         later = torch.ones(T, T).triu(1) > 0
         scores = (Q @ K.T / math.sqrt(width) + extra).masked_fill(later, -torch.inf)
-        found, wanted = scores.softmax(dim=-1), _sloped(Q, K, slope)
+        result, expected = scores.softmax(dim=-1), _sloped(Q, K, slope)
         root = math.sqrt(width)
         for by, hint in (
             (0, "No weight has changed: what is the same for all keys drops out of the softmax."),
@@ -296,11 +337,10 @@ def check_extend(extend: Callable[[Tensor, Tensor, float], Iterable[Tensor]]) ->
             (-slope / root, "Two things are wrong: the sign, and the slope comes divided by √d."),
             (slope * math.sqrt(1 + 1 / width), "The scores are divided by the √d of before."),
         ):
-            if T > 1 and agrees(found, _sloped(Q, K, by)):
-                raise Differs(hint)
+            recognise(result, [(_sloped(Q, K, by), hint)], expected)
         same(
-            found,
-            wanted,
+            result,
+            expected,
             "Let the query's new coordinate be the same at each place, and only the key's tell.",
             f"{case}, a weight",
         )

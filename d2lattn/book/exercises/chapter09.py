@@ -21,22 +21,24 @@ from d2lattn.book.exercises.checking import (
 )
 
 
-@check("9.1")
+@check(
+    "9.1", right=((2, 1.25, 9), (4, 1.8125, 7.25), 4), wrong=[((2, 1.25, 9), (4, 1.8125, 7.25), 3)]
+)
 def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float) -> str:
     """Scores 0, 2 and then 4, 3 with powers of 2, values 4, 8 and then 2, 6, by two tiles."""
     one, two = torch.tensor([2, 1.25, 9]), torch.tensor([4, 1.8125, 7.25])
-    found = tensor_like(first, one, "what is kept after tile 1")
+    result = tensor_like(first, one, "what is kept after tile 1")
     recognise(
-        found,
+        result,
         [
             (torch.tensor([2, 5.0, 36]), "you took nothing off: less the largest, 2 becomes 0."),
             (torch.tensor([2, 1.25, 7.2]), "the values are summed here; divide at the end."),
         ],
     )
-    same(found, one, "Less the largest the scores are −2 and 0.", "what is kept after tile 1")
-    found = tensor_like(second, two, "what is kept after tile 2")
+    same(result, one, "Less the largest the scores are −2 and 0.", "what is kept after tile 1")
+    result = tensor_like(second, two, "what is kept after tile 2")
     recognise(
-        found,
+        result,
         [
             (torch.tensor([4, 2.75, 14]), "what was kept was not shrunk."),
             (torch.tensor([4, 1.8125, 14]), "the values shrink as well, by the same factor."),
@@ -47,15 +49,17 @@ def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float
         ],
     )
     same(
-        found, two, "Shrink what was kept by ¼, then add the new keys.", "what is kept after tile 2"
+        result,
+        two,
+        "Shrink what was kept by ¼, then add the new keys.",
+        "what is kept after tile 2",
     )
-    said = number(answer, "the answer")
-    if math.isclose(said, 7.25):
-        raise Differs("7.25 is the values' sum: it is still to be divided.")
-    if math.isclose(said, (7.2 + 10 / 3) / 2, rel_tol=1e-2):
-        raise Differs("That is the mean of the two tiles' answers, which do not count alike.")
-    if not math.isclose(said, 4, rel_tol=1e-3):
-        raise Differs(f"The answer is not {said:g}: divide the values' sum by the sum.")
+    value = number(answer, "the answer")
+    mean = "That is the mean of the two tiles' answers, which do not count alike."
+    recognise(value, [(7.25, "7.25 is the values' sum: it is still to be divided.")], rtol=1e-9)
+    recognise(value, [((7.2 + 10 / 3) / 2, mean)], rtol=1e-2)
+    if not math.isclose(value, 4, rel_tol=1e-3):
+        raise Differs(f"The answer is not {value:g}: divide the values' sum by the sum.")
     return "4, though the tiles alone give 7.2 and 3.33: the second counts for far more."
 
 
@@ -81,7 +85,12 @@ def _attend(
     return out / total
 
 
-@check("9.2")
+def _overflowing(query: Tensor, keys: Tensor, values: Tensor, tile: int) -> Tensor:
+    weights = (keys @ query / math.sqrt(len(query))).exp()
+    return weights @ values / weights.sum()
+
+
+@check("9.2", right=(_attend,), wrong=[_overflowing])
 def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
     """Attention of one query in tiles, from a listing that forgets twice."""
     for n, width, tile in ((7, 4, 3), (6, 2, 2), (5, 3, 5), (4, 2, 9)):
@@ -91,29 +100,29 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str
         keys = keys[(keys @ query).argsort(descending=n % 2 == 0)]  # 7: each tile has a larger one
         for far in (1, 60):
             case = f"with {n} keys in tiles of {tile}" + (" and large scores" if far > 1 else "")
-            wanted = _attend(far * query, keys, values, tile)
-            found = tensor_like(
-                call(attend, far * query, keys, values, tile, case=case), wanted, f"{case}, it"
+            expected = _attend(far * query, keys, values, tile)
+            result = tensor_like(
+                call(attend, far * query, keys, values, tile, case=case), expected, f"{case}, it"
             )
-            if far > 1 and not found.isfinite().all():
+            if far > 1 and not result.isfinite().all():
                 raise Differs(f"{case}, it overflows: take the largest so far off each score.")
             for shrinks, finishes in product((True, False), repeat=2):
                 if far > 1 or (n < tile and not finishes):
                     continue
-                variant = _attend(far * query, keys, values, tile, shrinks, finishes)
-                if agrees(variant, wanted) or not agrees(found, variant):
-                    continue
                 if not shrinks and not finishes:
-                    raise Differs(
+                    hint = (
                         "Two things are wrong: what one sum does and the other does not; "
                         "and which keys the loop never sees, if n is no multiple of it."
                     )
-                if not shrinks:
-                    raise Differs("All keys are seen now, but the two sums must stay in one unit.")
-                raise Differs(
-                    "Both sums shrink now, but the keys after the last whole tile are lost."
-                )
-            same(found, wanted, "Both sums shrink by the same factor at each tile.", f"{case}, it")
+                elif not shrinks:
+                    hint = "All keys are seen now, but the two sums must stay in one unit."
+                else:
+                    hint = "Both sums shrink now, but the keys after the last whole tile are lost."
+                variant = _attend(far * query, keys, values, tile, shrinks, finishes)
+                recognise(result, [(variant, hint)], expected)
+            same(
+                result, expected, "Both sums shrink by the same factor at each tile.", f"{case}, it"
+            )
     return "both sums in one unit, and the last tile may be short."
 
 
@@ -131,7 +140,11 @@ def _merge(one: State, other: State, shrinks: tuple[bool, bool] = (True, True)) 
     return top, by[0] * one[1] + by[1] * other[1], by[0] * one[2] + by[1] * other[2]
 
 
-@check("9.3")
+def _mean_of_answers(one: State, other: State) -> State:
+    return max(one[0], other[0]), 1.0, (one[2] / one[1] + other[2] / other[1]) / 2
+
+
+@check("9.3", right=(_merge,), wrong=[_mean_of_answers])
 def check_merge(merge: Callable[[State, State], State]) -> str:
     """What two friends kept, made one: largest score, sum, and sum of the values."""
     pairs: list[tuple[State, State]] = [
@@ -141,7 +154,7 @@ def check_merge(merge: Callable[[State, State], State]) -> str:
         ((900.0, 1.0, 5.0), (-900.0, 2.0, 8.0)),
         ((-900.0, 2.0, 8.0), (900.0, 1.0, 5.0)),
     ]
-    found = []
+    result = []
     for one, other in pairs:
         case = f"with {one} and {other}"
         parts = several(
@@ -149,10 +162,10 @@ def check_merge(merge: Callable[[State, State], State]) -> str:
             3,
             "Give back three numbers: the largest score, the sum, the values' sum.",
         )
-        found.append([number(part, f"{case}, a part of it") for part in parts])
-    said = torch.tensor(found)  # (pairs, 3)
+        result.append([number(part, f"{case}, a part of it") for part in parts])
+    value = torch.tensor(result)  # (pairs, 3)
     recognise(
-        said,
+        value,
         [
             (torch.tensor([_merge(*pair, shrinks) for pair in pairs]), hint)
             for shrinks, hint in (
@@ -163,9 +176,9 @@ def check_merge(merge: Callable[[State, State], State]) -> str:
         ],
     )
     means = torch.tensor([(u / s + v / t) / 2 for (_, s, u), (_, t, v) in pairs])
-    if agrees(said[:, 2] / said[:, 1], means):
+    if agrees(value[:, 2] / value[:, 1], means):
         raise Differs("That gives the mean of two answers, which do not count alike.")
-    for (one, other), mine in zip(pairs, said, strict=True):
+    for (one, other), mine in zip(pairs, value, strict=True):
         hint = "Each part shrinks by e to its own largest less the larger."
         same(mine, torch.tensor(_merge(one, other)), hint, f"with {one} and {other}, it")
     return "each in the unit of the larger score, and then they can be added."
@@ -198,19 +211,19 @@ BOXES: dict[str, Box] = {
 """Four ways to sum (scores, values) in tiles of two, for exercise 9.4: two cannot be broken."""
 
 
-@check("9.4")
+@check("9.4", right=({"B", "D"},), wrong=["B", "D", "AC", "ABD", "BCD", "E"])
 def check_boxes(letters: Iterable[str]) -> str:
     """Which of the boxes no scores can break."""
     hint = 'Answer with a set of letters from A to D, such as {"A", "B"}.'
-    found = letters_of(letters, BOXES, hint)
-    if found == {"A", "C"}:
+    result = letters_of(letters, BOXES, hint)
+    if result == {"A", "C"}:
         raise Differs("These are the two that break: it is the others.")
-    if "A" in found:
+    if "A" in result:
         raise Differs("A breaks if the scores fall. Give its first tile a score of 500.")
-    if "C" in found:
+    if "C" in result:
         raise Differs("C breaks if the scores rise. Give its second tile a score of 500.")
-    if found != {"B", "D"}:
-        (missing,) = {"B", "D"} - found
+    if result != {"B", "D"}:
+        (missing,) = {"B", "D"} - result
         raise Differs(f"{missing} holds as well: by which scores did you break it?")
     return (
         "B takes off the largest so far, D goes over the scores twice; A takes each tile's own, "

@@ -7,7 +7,6 @@ from torch import Tensor
 
 from d2lattn.book.exercises.checking import (
     Differs,
-    agrees,
     call,
     check,
     number,
@@ -18,39 +17,40 @@ from d2lattn.book.exercises.checking import (
 from d2lattn.masks import window_mask
 
 
-@check("10.1")
+@check("10.1", right=(98_304, 24_576, 12_681_216), wrong=[(1, 24_576, 12_681_216)])
 def check_bytes(token: float, shared: float, text: float) -> str:
     """24 layers, 16 heads of 64, 2 bytes; then 4 heads of keys; then a window and first tokens."""
-    wanted = 98_304, 24_576, 12_681_216
+    expected = 98_304, 24_576, 12_681_216
     mistakes = (
         {
-            wanted[0] // 2: "A token has a key *and* a value.",
-            wanted[0] // 24: "That is one layer; there are 24.",
-            wanted[0] // 16: "That is one head; there are 16 in each layer.",
-            wanted[0] // 4: "That has one byte a number, and keys alone.",
-            wanted[0] * 16: "64 is the width of one head, and not of all of them.",
+            expected[0] // 2: "A token has a key *and* a value.",
+            expected[0] // 24: "That is one layer; there are 24.",
+            expected[0] // 16: "That is one head; there are 16 in each layer.",
+            expected[0] // 4: "That has one byte a number, and keys alone.",
+            expected[0] * 16: "64 is the width of one head, and not of all of them.",
         },
         {
-            wanted[0]: "Four heads of queries share a head of keys now. Count those that are kept.",
-            wanted[0] // 16: "Four share one, so four are left, not one.",
-            wanted[0] * 4: "Sharing makes it smaller: divide.",
+            expected[
+                0
+            ]: "Four heads of queries share a head of keys now. Count those that are kept.",
+            expected[0] // 16: "Four share one, so four are left, not one.",
+            expected[0] * 4: "Sharing makes it smaller: divide.",
         },
         {
-            wanted[1] * 5000: "Of 5,000 tokens, most are behind the window.",
-            wanted[1] * 512: "The first four tokens are kept as well.",
-            wanted[1] * 508: "The four come besides the window, and not out of it.",
-            wanted[0] * 516: "Right tokens; but keys are still shared, as in the second part.",
+            expected[1] * 5000: "Of 5,000 tokens, most are behind the window.",
+            expected[1] * 512: "The first four tokens are kept as well.",
+            expected[1] * 508: "The four come besides the window, and not out of it.",
+            expected[0] * 516: "Right tokens; but keys are still shared, as in the second part.",
         },
     )
     names = "bytes a token", "bytes a token, shared", "bytes of the text"
-    for name, said, right, known in zip(
-        names, (token, shared, text), wanted, mistakes, strict=True
+    for name, value, right, known in zip(
+        names, (token, shared, text), expected, mistakes, strict=True
     ):
-        found = round(number(said, name))
-        if found in known:
-            raise Differs(f"{name}: {known[found]}")
-        if found != right:
-            raise Differs(f"{name}: {found:,} is not it; which five numbers do you multiply?")
+        result = round(number(value, name))
+        recognise(result, [(m, f"{name}: {hint}") for m, hint in known.items()], rtol=0, atol=0)
+        if result != right:
+            raise Differs(f"{name}: {result:,} is not it; which five numbers do you multiply?")
     return "a quarter by sharing; and 5,000 tokens take no more than 516."
 
 
@@ -59,14 +59,14 @@ def _kept(past: Tensor, window: int, num_first: int) -> Tensor:
     return past[window_mask(1, len(past), window, num_first, start=len(past))[0]]
 
 
-@check("10.2")
+@check("10.2", right=(_kept,))
 def check_keep(keep: Callable[[Tensor, int, int], Tensor]) -> str:
     """What of a cache, (n, D), the next word may still ask, from a listing with two mistakes."""
     for n, window, num_first in ((9, 4, 2), (9, 4, 0), (5, 4, 2), (4, 3, 2), (2, 4, 1), (6, 1, 1)):
         past = torch.arange(1.0, n + 1)[:, None] * torch.tensor([1.0, -1.0])  # row i says i
         case = f"with {n} tokens, a window of {window} and {num_first} first ones"
-        wanted = _kept(past, window, num_first)
-        found = call(keep, past, window, num_first, case=case)
+        expected = _kept(past, window, num_first)
+        result = call(keep, past, window, num_first, case=case)
         recent = past[max(0, n - window + 1) :]  # without the next word, which is in its own window
         mistakes = [
             (
@@ -80,16 +80,18 @@ def check_keep(keep: Callable[[Tensor, int, int], Tensor]) -> str:
             (recent, "the first ones have gone; they are asked from everywhere."),
             (past, "nothing is forgotten."),
         ]
-        recognise(
-            found,
-            [(rows, f"{case}, {hint}") for rows, hint in mistakes if len(rows) != len(wanted)],
-        )
+        recognise(result, [(rows, f"{case}, {hint}") for rows, hint in mistakes], expected)
         hint = "Which rows may the next word ask? Look at the last row of a mask one token longer."
-        same(found, wanted, hint, f"{case}, it")
+        same(result, expected, hint, f"{case}, it")
     return "the next word's window, itself not counted, and each of the first ones once."
 
 
-@check("10.3")
+def _pooled(W: Tensor, num_heads: int, num_groups: int) -> Tensor:
+    heads = W.unflatten(0, (num_groups, num_heads // num_groups, -1))  # (G, H / G, d, D)
+    return heads.mean(dim=1).flatten(0, 1)
+
+
+@check("10.3", right=(_pooled,))
 def check_pooled(pooled: Callable[[Tensor, int, int], Tensor]) -> str:
     """Matrices of heads, (H d, D), to those of groups that share one, (G d, D): their means."""
     for heads, groups, width in ((8, 2, 3), (6, 3, 2), (4, 1, 2), (4, 4, 1)):
@@ -97,8 +99,8 @@ def check_pooled(pooled: Callable[[Tensor, int, int], Tensor]) -> str:
         W = torch.randn(heads * width, 5, generator=generator)
         case = f"with {heads} heads in {groups} groups"
         split = W.unflatten(0, (groups, heads // groups, width))  # (G, H / G, d, D)
-        wanted = split.mean(dim=1).flatten(0, 1)
-        found = tensor_like(call(pooled, W, heads, groups, case=case), wanted, f"{case}, it")
+        expected = _pooled(W, heads, groups)
+        result = tensor_like(call(pooled, W, heads, groups, case=case), expected, f"{case}, it")
         other = W.unflatten(0, (heads // groups, groups, width)).mean(dim=0).flatten(0, 1)
         rows = W.unflatten(0, (groups, width, heads // groups)).mean(dim=2).flatten(0, 1)
         mistakes = (
@@ -107,19 +109,21 @@ def check_pooled(pooled: Callable[[Tensor, int, int], Tensor]) -> str:
             (other, "groups are heads that stand side by side: 0, 1, … together, not 0, 2, …"),
             (rows, "it means over rows that lie side by side; those are entries of one head."),
         )
-        for variant, hint in mistakes:
-            if not agrees(variant, wanted) and agrees(found, variant):
-                raise Differs(f"{case}, {hint}")
+        recognise(result, [(variant, f"{case}, {hint}") for variant, hint in mistakes], expected)
         hint = "Of each group the mean: entry by entry, over its heads."
-        same(found, wanted, hint, f"{case}, it")
+        same(result, expected, hint, f"{case}, it")
     return "a head of keys a group, the mean of those that it stands for."
 
 
-@check("10.4")
+@check(
+    "10.4", right=(lambda window, num_layers: num_layers * (window - 1),), wrong=[lambda w, L: 14]
+)
 def check_reach(reach: Callable[[int, int], int]) -> str:
     """How far back news can come through L layers with a window of w."""
     cases = ((8, 2), (4, 3), (8, 1), (1, 5), (4096, 2))
-    found = [number(call(reach, w, L), f"for a window of {w} and {L} layers, it") for w, L in cases]
+    result = [
+        number(call(reach, w, L), f"for a window of {w} and {L} layers, it") for w, L in cases
+    ]
     mistakes: list[tuple[Callable[[int, int], float], str]] = [
         (lambda w, L: w * L, "Itself is in each window, too: w − 1 places back, and not w."),
         (lambda w, L: w - 1, "That is one layer. Whom may the word at the other end ask?"),
@@ -127,12 +131,12 @@ def check_reach(reach: Callable[[int, int], int]) -> str:
         (lambda w, L: (w - 1) * (L - 1), "Also the first layer has a window."),
         (lambda w, L: (w - 1) * L + 1, "That counts the places, the word's own included."),
     ]
-    for formula, hint in mistakes:
-        if found == [formula(w, L) for w, L in cases]:
-            raise Differs(hint)
-    for said, (w, L) in zip(found, cases, strict=True):
-        if said != L * (w - 1):
+    results = [([formula(*case) for case in cases], hint) for formula, hint in mistakes]
+    recognise(result, results, rtol=0)
+    for value, (w, L) in zip(result, cases, strict=True):
+        if value != L * (w - 1):
             raise Differs(
-                f"For a window of {w} and {L} layers yours is {said:g}; {L * (w - 1)} was expected."
+                f"For a window of {w} and {L} layers yours is {value:g}; {L * (w - 1)} was "
+                "expected."
             )
     return "L (w − 1): each layer can pass news on by one window; whether it does is learned."

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from d2lattn.book.exercises.checking import (
     Differs,
+    LargestTensor,
     agrees,
     call,
     check,
@@ -27,7 +26,7 @@ Z_TOLD = (4.0, 5.0)
 """What three words of exercise 11.1 have left."""
 
 
-@check("11.1")
+@check("11.1", right=(((3, 2), (6, 5)), (2, 5), (9 / 7, 1)))
 def check_taken_back(
     S: tuple[tuple[float, float], tuple[float, float]],
     z: tuple[float, float],
@@ -35,19 +34,19 @@ def check_taken_back(
 ) -> str:
     """Without the word of features (2, 0) and value (1, 2); then asked by (1, 1)."""
     before, features, value = torch.tensor(S_TOLD), torch.tensor([2.0, 0]), torch.tensor([1.0, 2])
-    told = features[:, None] * value  # (D, 1) x (V,) -> (D, V)
-    found = tensor_like(S, before, "S")
+    written = features[:, None] * value  # (D, 1) x (V,) -> (D, V)
+    result = tensor_like(S, before, "S")
     recognise(
-        found,
+        result,
         [
             (before, "That is S as it was: the word is still in it."),
-            (before + told, "The word was added once more; take it away."),
+            (before + written, "The word was added once more; take it away."),
             (before - value, "The value was taken from both rows: its features say from which."),
-            (before - told.T, "Rows and columns are exchanged: a row is a feature."),
-            (before - told / 2, "It was taken away once; its first feature is 2."),
+            (before - written.T, "Rows and columns are exchanged: a row is a feature."),
+            (before - written / 2, "It was taken away once; its first feature is 2."),
         ],
     )
-    same(found, before - told, "Take the features times the value away.", "S")
+    same(result, before - written, "Take the features times the value away.", "S")
     sums = torch.tensor(Z_TOLD)
     kept = tensor_like(z, sums, "z")
     recognise(
@@ -58,17 +57,17 @@ def check_taken_back(
         ],
     )
     same(kept, sums - features, "Take the features away.", "z")
-    wanted = (before - told).sum(dim=0) / (sums - features).sum()
-    said = tensor_like(answer, wanted, "the answer")
+    expected = (before - written).sum(dim=0) / (sums - features).sum()
+    reading = tensor_like(answer, expected, "the answer")
     recognise(
-        said,
+        reading,
         [
             (before.sum(dim=0) / sums.sum(), "That is the answer from before."),
-            (wanted * (sums - features).sum(), "It is still to be divided by what z reads."),
-            ((before - told).sum(dim=0) / sums.sum(), "It is divided by the z of before."),
+            (expected * (sums - features).sum(), "It is still to be divided by what z reads."),
+            ((before - written).sum(dim=0) / sums.sum(), "It is divided by the z of before."),
         ],
     )
-    same(said, wanted, "Add the two rows, and divide by the sum of z.", "the answer")
+    same(reading, expected, "Add the two rows, and divide by the sum of z.", "the answer")
     return "A matrix can untell a word, if somebody still knows its key and value."
 
 
@@ -93,26 +92,24 @@ def _drawn(length: int, width: int, outputs: int) -> tuple[Tensor, Tensor, Tenso
     return Q, K, torch.randn(length, outputs, generator=generator)
 
 
-@check("11.2")
+@check("11.2", right=(_carried,), wrong=[lambda Q, K, V: _carried(Q, K, V, late=True)])
 def check_repaired(attention: Attention) -> str:
     """Carried attention, from a listing that forgets the sum in z and does not ask it."""
     for length, width, outputs in ((5, 3, 2), (8, 2, 4), (1, 4, 3)):
         Q, K, V = _drawn(length, width, outputs)
         case = f"with {length} words"
-        wanted = _carried(Q, K, V)
-        found = tensor_like(call(attention, Q, K, V, case=case), wanted, f"{case}, it")
+        expected = _carried(Q, K, V)
+        result = tensor_like(call(attention, Q, K, V, case=case), expected, f"{case}, it")
         for sums, asked in product((True, False), repeat=2):
-            variant = _carried(Q, K, V, sums, asked)
-            if agrees(variant, wanted) or not agrees(found, variant):
-                continue
+            hint = "Two things are wrong with what stands below the line. See z."
             if asked:
-                raise Differs("The query asks z now, but z holds the newest word alone.")
-            if sums:
-                raise Differs("z is a sum now, but the query does not ask it.")
-            raise Differs("Two things are wrong with what stands below the line. See z.")
-        if length > 1 and agrees(found[1:], _carried(Q, K, V, late=True)[1:]):
+                hint = "The query asks z now, but z holds the newest word alone."
+            elif sums:
+                hint = "z is a sum now, but the query does not ask it."
+            recognise(result, [(_carried(Q, K, V, sums, asked), hint)], expected)
+        if length > 1 and agrees(result[1:], _carried(Q, K, V, late=True)[1:]):
             raise Differs("Each word is written before it reads: it may look at itself.")
-        same(found, wanted, "Above the line q reads S, below it q reads z.", f"{case}, it")
+        same(result, expected, "Above the line q reads S, below it q reads z.", f"{case}, it")
     return "both sums are carried, and the query asks both."
 
 
@@ -141,7 +138,7 @@ def _chunks(
     return torch.cat(read)
 
 
-@check("11.3")
+@check("11.3", right=(_chunks,), wrong=[lambda Q, K, V, size: _chunks(Q, K, V, len(Q))])
 def check_chunks(attention: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
     """Squares of `size` words at most, and what came before them by sums."""
     mistakes = (
@@ -153,58 +150,39 @@ def check_chunks(attention: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> 
     for length, size in ((12, 4), (10, 4), (7, 1), (6, 9)):
         Q, K, V = _drawn(length, 3, 2)
         case = f"with {length} words in chunks of {size}"
-        wanted = _chunks(Q, K, V, size)
+        expected = _chunks(Q, K, V, size)
         answer = call(attention, Q, K, V, size, case=case)
-        found = tensor_like(answer, wanted, f"{case}, it")
-        for how, hint in mistakes:
-            variant = _chunks(Q, K, V, size, **how)
-            if not agrees(variant, wanted) and agrees(found, variant):
-                raise Differs(hint)
-        same(found, wanted, "Both sums, of the chunk and from before it.", f"{case}, it")
-    watching: Any = _Largest
-    with watching() as seen:
+        result = tensor_like(answer, expected, f"{case}, it")
+        results = [(_chunks(Q, K, V, size, **how), hint) for how, hint in mistakes]
+        recognise(result, results, expected)
+        same(result, expected, "Both sums, of the chunk and from before it.", f"{case}, it")
+    with LargestTensor() as seen:
         call(attention, *_drawn(200, 3, 2), 10)
-    if seen.most >= 200 * 200:
+    if seen.numel >= 200 * 200:
         raise Differs("the answers are right, but all products are made at once; see `size`.")
     return "the same answers, and no square is larger than a chunk."
 
 
-class _Largest(TorchDispatchMode):
-    """Note the numbers in the largest result of any operation."""
-
-    most = 0
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if isinstance(result, Tensor):
-            self.most = max(self.most, result.numel())
-        return result
-
-
-@check("11.4")
+@check("11.4", right=(80, 12_800, 33), wrong=[(81, 12_800, 33), (80, 800, 33), (80, 12_800, 64)])
 def check_sizes(width: float, kept: float, words: float) -> str:
     """Half of 800 pairs, the list for as many, and when a list outgrows a head's sums."""
     d = number(width, "the width")
-    if math.isclose(d, 6400):
-        raise Differs("6,400 is how many numbers the matrix needs; its width is the root of that.")
-    if math.isclose(d, 800):
-        raise Differs("The width is not the number of pairs: eight *numbers* a pair are enough.")
-    if math.isclose(d, 10):
-        raise Differs("You divided by eight; a pair needs eight numbers.")
+    mistakes = [
+        (6400, "6,400 is how many numbers the matrix needs; its width is the root of that."),
+        (800, "The width is not the number of pairs: eight *numbers* a pair are enough."),
+        (10, "You divided by eight; a pair needs eight numbers."),
+    ]
+    recognise(d, mistakes, rtol=1e-9)
     if not math.isclose(d, 80):
         raise Differs(f"The width is not {d:g}: half is recalled at a pair for eight numbers.")
     n = number(kept, "what the list keeps")
-    if math.isclose(n, 6400):
-        raise Differs("A pair is a key *and* a value, of 8 numbers each.")
+    recognise(n, [(6400, "A pair is a key *and* a value, of 8 numbers each.")], rtol=1e-9)
     if not math.isclose(n, 12_800):
         raise Differs(f"The list does not keep {n:g} numbers: a key and a value of 8 for each.")
     t = number(words, "the number of words")
-    if math.isclose(t, 32) or math.isclose(t, 32.5):
-        raise Differs("At 32 words the list has 4,096 numbers, and S and z have 4,160.")
-    if math.isclose(t, 65):
-        raise Differs("A word has a key and a value: 128 numbers, not 64.")
+    too_early = "At 32 words the list has 4,096 numbers, and S and z have 4,160."
+    half = "A word has a key and a value: 128 numbers, not 64."
+    recognise(t, [(32, too_early), (32.5, too_early), (65, half)], rtol=1e-9)
     if not math.isclose(t, 33):
         raise Differs(f"It is not {t:g}: compare 128 numbers a word with 64 · 64 + 64.")
     return "80, 12,800 and 33: the list is twice the matrix, and recalls all."

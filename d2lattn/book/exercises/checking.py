@@ -2,15 +2,16 @@
 
 import functools
 import reprlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
-# How far a right answer may be off, as a share of what is wanted and beside 0.
+# How far a right answer may be off, as a share of what is expected and beside 0.
 RTOL, ATOL = 1e-4, 1e-5
 
 
@@ -37,41 +38,64 @@ class Differs(Exception):
     """The answer is wrong; the message says what differs and hints at why."""
 
 
-def check(exercise: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]]:
-    """Turn a function that returns praise, or raises :class:`Differs`, into a check.
+class Check:
+    """A check of one exercise, with a right answer and wrong ones.
 
     Whatever happens inside, the reader gets a sentence and never a traceback. New tensors are in
     single precision and on the CPU while a check runs, whatever the notebook has set: so an answer
     meets the numbers that the check was written for.
     """
 
-    def decorate(function: Callable[..., str]) -> Callable[..., Verdict]:
-        @functools.wraps(function)
-        def checked(*answers: Any, **named: Any) -> Verdict:
-            dtype = torch.get_default_dtype()
-            torch.set_default_dtype(torch.float32)
-            try:
-                with torch.device("cpu"):
-                    if any(unattempted(answer) for answer in (*answers, *named.values())):
-                        raise NotAttempted
-                    return Verdict(exercise, True, function(*answers, **named))
-            except NotAttempted:
-                return Verdict(exercise, False, "not attempted yet.")
-            except Differs as difference:
-                sentence = _line(difference)
-                sentence = f"not yet. {sentence[:1].upper()}{sentence[1:]}"
-                return Verdict(exercise, False, sentence)
-            except Exception as error:  # an answer of a kind that the check did not foresee
-                return Verdict(
-                    exercise,
-                    False,
-                    f"not yet. The check could not read this answer "
-                    f"({type(error).__name__}: {_line(error)}).",
-                )
-            finally:
-                torch.set_default_dtype(dtype)
+    def __init__(
+        self,
+        exercise: str,
+        function: Callable[..., str],
+        right: Sequence[Any],
+        wrong: Sequence[Any],
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.exercise = exercise
+        self.function = function
+        self.right = tuple(right)
+        self.wrong = tuple(wrong)
 
-        return checked
+    def __call__(self, *answers: Any, **named: Any) -> Verdict:
+        """Judge the answers of a reader."""
+        dtype = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float32)
+        try:
+            with torch.device("cpu"):
+                if any(unattempted(answer) for answer in (*answers, *named.values())):
+                    raise NotAttempted
+                return Verdict(self.exercise, True, self.function(*answers, **named))
+        except NotAttempted:
+            return Verdict(self.exercise, False, "not attempted yet.")
+        except Differs as difference:
+            sentence = _line(difference)
+            sentence = f"not yet. {sentence[:1].upper()}{sentence[1:]}"
+            return Verdict(self.exercise, False, sentence)
+        except Exception as error:  # an answer of a kind that the check did not foresee
+            reason = f"{type(error).__name__}: {_line(error)}"
+            sentence = f"not yet. The check could not read this answer ({reason})."
+            return Verdict(self.exercise, False, sentence)
+        finally:
+            torch.set_default_dtype(dtype)
+
+
+def check(
+    exercise: str, right: Sequence[Any], wrong: Sequence[Any] = ()
+) -> Callable[[Callable[..., str]], Check]:
+    """Turn a function that returns praise, or raises :class:`Differs`, into a check.
+
+    Args:
+        exercise: its number.
+        right: a right answer, as the arguments of the check.
+        wrong: answers with a hint of their own that no table of :func:`recognise` holds, each in
+            place of the first argument, or as a tuple of all.
+    """
+
+    def decorate(function: Callable[..., str]) -> Check:
+        return Check(exercise, function, right, wrong)
 
     return decorate
 
@@ -146,15 +170,15 @@ def number(answer: Any, what: str = "the answer") -> float:
 def truth(answer: Any, what: str = "the answer") -> bool:
     """Read True or False from Python or NumPy, or from a tensor or an array of one element."""
     try:
-        found = answer.item() if hasattr(answer, "item") else answer
+        result = answer.item() if hasattr(answer, "item") else answer
     except (ValueError, RuntimeError):  # it has several, or none
         raise Differs(
             f"{what} should be one True or False; this has shape {tuple(answer.shape)}."
         ) from None
-    if not isinstance(found, bool):  # 0.6 would count as true, and 1 may be a count
+    if not isinstance(result, bool):  # 0.6 would count as true, and 1 may be a count
         this = type(answer).__name__ if callable(answer) else reprlib.repr(answer)
         raise Differs(f"{what} should be True or False; this is {this}.")
-    return found
+    return result
 
 
 def several(answer: Any, count: int, hint: str) -> list[Any]:
@@ -170,58 +194,120 @@ def several(answer: Any, count: int, hint: str) -> list[Any]:
 def letters_of(answer: Any, choices: Iterable[str], hint: str) -> set[str]:
     """Read which of the choices were taken, large or small letters, or raise the hint."""
     try:
-        found = {str(letter).strip().upper() for letter in answer}
+        result = {str(letter).strip().upper() for letter in answer}
     except TypeError:
-        found = set()
-    if not found or not found <= set(choices):
+        result = set()
+    if not result or not result <= set(choices):
         raise Differs(hint)
-    return found
+    return result
 
 
-def tensor_like(answer: Any, wanted: torch.Tensor, what: str = "the result") -> torch.Tensor:
+def tensor_like(answer: Any, expected: torch.Tensor, what: str = "the result") -> torch.Tensor:
     """Read a tensor of the wanted shape, or say which shape it has."""
     try:
-        found = _read(answer).to(wanted.dtype)
+        result = _read(answer).to(expected.dtype)
     except (TypeError, ValueError, RuntimeError):
         raise Differs(f"{what} should be a tensor; this is {type(answer).__name__}.") from None
-    if found.shape != wanted.shape:
-        raise Differs(f"{what} has shape {tuple(found.shape)}; {tuple(wanted.shape)} is needed.")
-    return found
+    if result.shape != expected.shape:
+        raise Differs(f"{what} has shape {tuple(result.shape)}; {tuple(expected.shape)} is needed.")
+    return result
 
 
-def same(answer: Any, wanted: torch.Tensor, hint: str, what: str = "the result") -> None:
+def same(answer: Any, expected: torch.Tensor, hint: str, what: str = "the result") -> None:
     """Raise :class:`Differs` with the first differing entry and a hint, unless all agree."""
-    found = tensor_like(answer, wanted, what)
-    wrong = ~torch.isclose(found, wanted, rtol=RTOL, atol=ATOL)
+    result = tensor_like(answer, expected, what)
+    wrong = ~torch.isclose(result, expected, rtol=RTOL, atol=ATOL)
     if wrong.any():
         place = tuple(wrong.nonzero()[0].tolist())
         where = f" at {list(place)}" if place else ""
-        raise Differs(f"{what}{where} is {apart(found[place].item(), wanted[place].item())} {hint}")
+        raise Differs(
+            f"{what}{where} is {apart(result[place].item(), expected[place].item())} {hint}"
+        )
 
 
 def agrees(
-    found: torch.Tensor, wanted: torch.Tensor, rtol: float = RTOL, atol: float = ATOL
+    result: torch.Tensor, expected: torch.Tensor, rtol: float = RTOL, atol: float = ATOL
 ) -> bool:
     """Whether a tensor is another in shape and numbers, within the tolerance of :func:`same`."""
-    return found.shape == wanted.shape and torch.allclose(found, wanted, rtol=rtol, atol=atol)
+    return result.shape == expected.shape and torch.allclose(result, expected, rtol=rtol, atol=atol)
 
 
-def recognise(answer: Any, mistakes: Iterable[tuple[torch.Tensor, str]]) -> None:
-    """Raise the hint of the first mistake whose result this is; what is no tensor is none."""
-    if _is_tensor(answer):
-        for result, hint in mistakes:
-            if agrees(answer.detach().to(result.dtype), result):
-                raise Differs(hint)
+def recognise(
+    answer: Any,
+    mistakes: Iterable[tuple[Any, str]],
+    expected: Any = None,
+    rtol: float = RTOL,
+    atol: float = ATOL,
+) -> None:
+    """Raise the hint of the first foreseen mistake that this answer is.
+
+    Args:
+        answer: a number, a tensor, or nested lists of numbers; what is none of them is no mistake.
+        mistakes: what a wrong answer would be, with its hint.
+        expected: the right answer, where a mistake may happen to give it, too.
+        rtol: how far the answer may be off, as a share of the mistake.
+        atol: how far it may be off beside 0.
+    """
+    try:
+        result = _read(answer)
+    except (TypeError, ValueError, RuntimeError):
+        return
+    for mistake, hint in mistakes:
+        wrong = _read(mistake)
+        if expected is not None and agrees(wrong, _read(expected).to(wrong.dtype), rtol, atol):
+            continue
+        if agrees(result.to(wrong.dtype), wrong, rtol, atol):
+            raise Differs(hint)
 
 
-def apart(found: float, wanted: float) -> str:
+def choose_letter(answer: Any, hints: dict[str, str]) -> None:
+    """Read one letter, A, B or C, and raise the hint of a wrong one."""
+    letter = answer.strip().upper() if isinstance(answer, str) else ""
+    if letter not in ("A", "B", "C"):
+        raise Differs('Answer with one letter: "A", "B" or "C".')
+    if letter in hints:
+        raise Differs(hints[letter])
+
+
+def judge_statements(answer: Any, claims: Sequence[tuple[bool, str]]) -> None:
+    """Read True or False for each claim, and raise the reason of the first that is not so."""
+    parts = several(answer, len(claims), "Give three answers, each True or False.")
+    for place, ((right, reason), part) in enumerate(zip(claims, parts, strict=True), start=1):
+        if truth(part, f"your answer to statement {place}") is not right:
+            raise Differs(f"statement {place}: {reason}")
+
+
+class LargestTensor(TorchFunctionMode):
+    """Notes the size of the largest tensor that any torch function returns in its context.
+
+    >>> with LargestTensor() as seen:
+    ...     total = torch.ones(3, 4).sum()
+    >>> seen.numel
+    12
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numel = 0
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Call the function, and note the size of what it returns."""
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):
+            self.numel = max(self.numel, result.numel())
+        return result
+
+
+def apart(result: float, expected: float) -> str:
     """Two numbers, in as many digits as it takes to tell them apart.
 
     >>> apart(0.25, 0.5), apart(0.230769, 0.230812)
     ('0.25; 0.5 was expected.', '0.23077; 0.23081 was expected.')
     """
     for digits in range(4, 18):
-        texts = f"{found:.{digits}g}", f"{wanted:.{digits}g}"
+        texts = f"{result:.{digits}g}", f"{expected:.{digits}g}"
         if texts[0] != texts[1]:
             break
     return f"{texts[0]}; {texts[1]} was expected."

@@ -2,21 +2,24 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import traitlets
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
 from d2lattn.book.explorables.traits import (
-    Flag,
-    Number,
-    OneOf,
+    Bool,
+    Choice,
+    Converted,
+    Float,
+    Int,
     UnusableValue,
-    Whole,
-    plain,
-    same_length,
-    words,
+    check_count,
+    check_indices,
+    check_same_length,
+    get_fields,
+    to_array,
+    to_plain,
+    to_words,
 )
 
 MOST, LONGEST = 12, 40
@@ -30,54 +33,34 @@ TINY = {
 }
 
 
-class Sentences(traitlets.TraitType[list[dict[str, Any]], Any]):
-    """One to twelve sentences, each with its attention matrix and its gold links."""
-
-    def default(self, obj: Any = None) -> list[dict[str, Any]]:
-        """A list of its own for each explorable."""
-        return [dict(TINY)]
-
-    def validate(self, obj: Any, value: Any) -> list[dict[str, Any]]:
-        """Check a new value."""
-        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
-            raise UnusableValue(f"{self.name} is a {type(value).__name__}; a list is needed")
-        if not 1 <= len(value) <= MOST:
-            raise UnusableValue(f"{self.name} holds {len(value)}; 1 to {MOST} are needed")
-        return [one_sentence(f"{self.name}[{i}]", given) for i, given in enumerate(value)]
+def convert_sentences(name: str, value: Any) -> list[dict[str, Any]]:
+    """Convert one to twelve sentences, each with its attention matrix and its gold links."""
+    check_count(name, value, MOST)
+    return [convert_sentence(f"{name}[{i}]", sentence) for i, sentence in enumerate(value)]
 
 
-class Marks(traitlets.TraitType[list[Any], Any]):
-    """For each sentence the links that the reader has marked."""
-
-    def default(self, obj: Any = None) -> list[Any]:
-        """A list of its own for each explorable."""
-        return []
-
-    def validate(self, obj: Any, value: Any) -> list[list[list[int]]]:
-        """Check a new value."""
-        value = plain(value)
-        if not isinstance(value, list):
-            raise UnusableValue(f"{self.name} is a {type(value).__name__}; a list is needed")
-        return [links(f"{self.name}[{i}]", given, None) for i, given in enumerate(value)]
+def convert_marks(name: str, value: Any) -> list[list[list[int]]]:
+    """Convert the links that the reader has marked in each sentence."""
+    return [convert_links(f"{name}[{i}]", links) for i, links in enumerate(to_plain(value))]
 
 
-def packed(sentences: list[dict[str, Any]], widget: Any) -> list[dict[str, Any]]:
+def pack_sentences(sentences: list[dict[str, Any]], widget: Any) -> list[dict[str, Any]]:
     """For JavaScript, shorter: rows as ``short_row`` has them, possible links less the sure.
 
     A link (i, t) is the number t S + i, and words stand in one string, where none has a space.
     """
     short = []
-    for one in sentences:
-        found = {name: value for name, value in one.items() if name != "model" or value}
-        num_source = len(one["source"])
+    for sentence in sentences:
+        fields = {name: value for name, value in sentence.items() if name != "model" or value}
+        num_source = len(sentence["source"])
         for name in ("source", "target"):
-            if not any(re.search(r"\s", word) for word in one[name]):
-                found[name] = " ".join(one[name])
-        possible = [link for link in one["possible"] if link not in one["sure"]]
-        for name, links in (("sure", one["sure"]), ("possible", possible)):
-            found[name] = [t * num_source + i for i, t in links]
-        found["weights"] = [short_row(row) for row in one["weights"]]
-        short.append(found)
+            if not any(re.search(r"\s", word) for word in sentence[name]):
+                fields[name] = " ".join(sentence[name])
+        possible = [link for link in sentence["possible"] if link not in sentence["sure"]]
+        for name, links in (("sure", sentence["sure"]), ("possible", possible)):
+            fields[name] = [t * num_source + i for i, t in links]
+        fields["weights"] = [short_row(row) for row in sentence["weights"]]
+        short.append(fields)
     return short
 
 
@@ -132,13 +115,13 @@ class AlignmentJudge(Explorable):
 
     module = "alignment_judge"
 
-    sentences = Sentences().tag(sync=True, to_json=packed)
-    sentence = Whole(0, low=0, high=MOST - 1).tag(sync=True)
-    rule = OneOf(("argmax", "threshold"), "argmax").tag(sync=True)
-    threshold = Number(0.3, low=0, high=1).tag(sync=True)
-    shift = Whole(0, low=-1, high=1).tag(sync=True)
-    marking = Flag(False).tag(sync=True)
-    marks = Marks().tag(sync=True)
+    sentences = Converted(convert_sentences, [TINY]).tag(sync=True, to_json=pack_sentences)
+    sentence = Int(0, min=0, max=MOST - 1).tag(sync=True)
+    rule = Choice(("argmax", "threshold"), "argmax").tag(sync=True)
+    threshold = Float(0.3, min=0, max=1).tag(sync=True)
+    shift = Int(0, min=-1, max=1).tag(sync=True)
+    marking = Bool(False).tag(sync=True)
+    marks = Converted(convert_marks, []).tag(sync=True)
 
     def __init__(
         self, sentences: Any, weights: Any = None, *, models: Any = None, **state: Any
@@ -151,25 +134,21 @@ class AlignmentJudge(Explorable):
             if values is None:
                 continue
             sentences = list(sentences)
-            same_length(**{"sentences": sentences, name: values})
+            check_same_length(**{"sentences": sentences, name: values})
             sentences = [
-                {field: _field(one, field) for field in (*FIELDS, "model") if _has(one, field)}
-                | {name: value}
-                for one, value in zip(sentences, values, strict=True)
+                _to_mapping(sentence) | {name: value}
+                for sentence, value in zip(sentences, values, strict=True)
             ]
         super().__init__(sentences=sentences, **state)
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""
         sentences, marks = state["sentences"], state["marks"]
-        if state["sentence"] >= len(sentences):
-            raise UnusableValue(
-                f"sentence is {state['sentence']}; 0 … {len(sentences) - 1} is needed"
-            )
+        check_indices(state, sentence=len(sentences))
         if marks:
-            same_length(sentences=sentences, marks=marks)
-        for i, (one, marked) in enumerate(zip(sentences, marks, strict=False)):
-            links(f"marks[{i}]", marked, (len(one["source"]), len(one["target"])))
+            check_same_length(sentences=sentences, marks=marks)
+        for i, (sentence, links) in enumerate(zip(sentences, marks, strict=False)):
+            convert_links(f"marks[{i}]", links, (len(sentence["source"]), len(sentence["target"])))
 
     def words(self) -> str:
         """HTML for where no script runs."""
@@ -179,78 +158,57 @@ class AlignmentJudge(Explorable):
             f"the links read off, for {len(self.sentences)} sentences; the first:"
         ) + table(
             ["source", "target"],
-            [(" ".join(one["source"]), " ".join(one["target"])) for one in self.sentences[:1]],
+            [[" ".join(self.sentences[0][side]) for side in ("source", "target")]],
         )
 
 
-def one_sentence(name: str, given: Any) -> dict[str, Any]:
-    """A sentence as plain lists, or ValueError naming what was found."""
-    found = {field: _field(given, field) for field in FIELDS}
-    source, target = (words(f"{name}.{side}", found[side]) for side in ("source", "target"))
-    shape = len(source), len(target)
-    sure, possible = (links(f"{name}.{kind}", found[kind], shape) for kind in ("sure", "possible"))
-    if extra := [link for link in sure if link not in possible]:
+def convert_sentence(name: str, sentence: Any) -> dict[str, Any]:
+    """Convert a sentence to plain lists; its weights are cut short."""
+    fields = get_fields(name, sentence, FIELDS)
+    source, target = (to_words(f"{name}.{side}", fields[side], LONGEST) for side in FIELDS[:2])
+    weights = to_array(
+        f"{name}.weights", fields["weights"], len(target), len(source), low=0, high=1.001
+    )
+    if any(abs(sum(row) - 1) > 0.01 for row in weights):
+        raise UnusableValue(f"{name}.weights needs rows that sum to 1")
+    return {
+        "source": source,
+        "target": target,
+        "weights": [cut(row) for row in weights],
+        **convert_gold(name, fields, (len(source), len(target))),
+        "model": _to_mapping(sentence).get("model", ""),
+    }
+
+
+def _to_mapping(sentence: Any) -> dict[str, Any]:
+    if isinstance(sentence, Mapping):
+        return dict(sentence)
+    names = [name for name in (*FIELDS, "model") if hasattr(sentence, name)]
+    return get_fields("sentence", sentence, names)
+
+
+def convert_gold(name: str, fields: Mapping[str, Any], shape: tuple[int, int]) -> dict[str, Any]:
+    """Convert the sure and the possible links; each sure link has to be possible."""
+    gold = {kind: convert_links(f"{name}.{kind}", fields[kind], shape) for kind in FIELDS[3:]}
+    if extra := [link for link in gold["sure"] if link not in gold["possible"]]:
         raise UnusableValue(f"{name}.sure holds {extra[:3]}, which {name}.possible does not")
-    for side, number in zip(("source", "target"), shape, strict=True):
-        if number > LONGEST:
-            raise UnusableValue(f"{name}.{side} has {number} words; {LONGEST} at most can be read")
-    weights = matrix(f"{name}.weights", found["weights"], shape)
-    model = _field(given, "model") if _has(given, "model") else ""
-    if not isinstance(model, str):
-        raise UnusableValue(f"{name}.model is {str(model)[:40]}; a name is needed")
-    whole = dict(zip(FIELDS, (source, target, weights, sure, possible), strict=True))
-    return whole | {"model": model}
+    return gold
 
 
-def _has(given: Any, name: str) -> bool:
-    return name in given if isinstance(given, Mapping) else hasattr(given, name)
-
-
-def _field(given: Any, name: str) -> Any:
-    try:
-        return given[name] if isinstance(given, Mapping) else getattr(given, name)
-    except (KeyError, AttributeError):
-        raise UnusableValue(f"a sentence has no {name}; it needs {', '.join(FIELDS)}") from None
-
-
-def links(name: str, given: Any, shape: tuple[int, int] | None) -> list[list[int]]:
-    """Links [source, target] in order, each once, or ValueError naming what was found."""
-    if isinstance(given, str | bytes | Mapping) or not isinstance(plain(given), Iterable):
-        raise UnusableValue(f"{name} is a {type(given).__name__}; links [source, target] needed")
-    found = set()
-    for link in plain(given):
-        pair = plain(link)
-        whole = isinstance(pair, list) and all(type(place) is int for place in pair)
-        if not whole or len(pair) != 2:
-            raise UnusableValue(f"{name} holds {str(pair)[:40]}; a link is [source, target]")
-        limits = shape or (math.inf, math.inf)
-        if not all(0 <= place < limit for place, limit in zip(pair, limits, strict=True)):
-            raise UnusableValue(
-                f"{name} holds {pair}; there are {limits[0]} source and {limits[1]} target words"
-            )
-        found.add(tuple(pair))
-    return [list(link) for link in sorted(found)]
-
-
-def matrix(name: str, given: Any, shape: tuple[int, int]) -> list[list[float]]:
-    """T rows of S weights, cut short, or ValueError naming what was found."""
-    rows = plain(given)
-    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-        raise UnusableValue(f"{name} is a {type(given).__name__}; rows of numbers are needed")
-    columns, height = shape
-    if len(rows) != height or any(len(row) != columns for row in rows):
-        lengths = sorted({len(row) for row in rows})
-        raise UnusableValue(
-            f"{name} has {len(rows)} rows of {lengths}; {height} rows (target words) of {columns} "
-            "(source words) are needed"
-        )
-    for i, row in enumerate(rows):
-        real = all(isinstance(x, int | float) and not isinstance(x, bool) for x in row)
-        if not real or not all(0 <= x <= 1.001 for x in row):
-            raise UnusableValue(f"{name}[{i}] needs weights from 0 to 1; it is {str(row)[:60]}")
-        if abs(sum(row) - 1) > 0.01:
-            raise UnusableValue(f"{name}[{i}] sums to {sum(row):.4g}; rows of weights sum to 1")
-    return [cut(row) for row in rows]
+def convert_links(
+    name: str, links: Any, shape: tuple[float, float] = (math.inf, math.inf)
+) -> list[list[int]]:
+    """Convert links to [source, target], in order and each once."""
+    unique = set()
+    for link in to_plain(links):
+        places = to_plain(link)
+        if len(places) != 2 or not all(
+            isinstance(place, int) and 0 <= place < limit
+            for place, limit in zip(places, shape, strict=True)
+        ):
+            raise UnusableValue(f"{name} holds {str(places)[:40]}; [source, target] is needed")
+        unique.add(tuple(places))
+    return [list(link) for link in sorted(unique)]
 
 
 def cut(row: Sequence[float]) -> list[float]:

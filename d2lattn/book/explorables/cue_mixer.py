@@ -4,13 +4,14 @@ from typing import Any
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
 from d2lattn.book.explorables.traits import (
-    Flag,
-    Number,
-    Numbers,
-    Rows,
+    Bool,
+    Float,
+    Floats,
+    Matrix,
     UnusableValue,
     Words,
-    same_length,
+    check_same_length,
+    to_array,
 )
 
 
@@ -39,31 +40,26 @@ class CueMixer(Explorable):
 
     module = "cue_mixer"
 
-    items = Words(["newspaper", "paper", "coffee", "notebook", "book"], most=20).tag(sync=True)
-    asks = Words(["to read", "to drink", "to write on"], most=12).tag(sync=True)
-    matches = Rows(
+    items = Words(["newspaper", "paper", "coffee", "notebook", "book"], maxlen=20).tag(sync=True)
+    asks = Words(["to read", "to drink", "to write on"], maxlen=12).tag(sync=True)
+    matches = Matrix(
         [[0.6, 0.0, 0.2], [0.2, 0.0, 0.7], [0.0, 1.0, 0.0], [0.3, 0.0, 1.0], [1.0, 0.0, 0.1]]
     ).tag(sync=True)
-    values = Numbers([2.0, 3.0, 5.0, 4.0, 1.0]).tag(sync=True)
-    salience = Numbers([0.0, 0.0, 2.0, 0.0, 0.0]).tag(sync=True)
-    ask = Number(0, low=0).tag(sync=True)
-    strength = Number(0, low=0, high=8).tag(sync=True)
-    brief = Flag(False).tag(sync=True)
-    alone = Flag(False).tag(sync=True)
+    values = Floats([2.0, 3.0, 5.0, 4.0, 1.0]).tag(sync=True)
+    salience = Floats([0.0, 0.0, 2.0, 0.0, 0.0]).tag(sync=True)
+    ask = Float(0, min=0).tag(sync=True)
+    strength = Float(0, min=0, max=8).tag(sync=True)
+    brief = Bool(False).tag(sync=True)
+    alone = Bool(False).tag(sync=True)
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""
-        items = state["items"]
-        same_length(items=items, matches=state["matches"])
-        same_length(items=items, values=state["values"])
-        same_length(items=items, salience=state["salience"])
-        asks, width = state["asks"], len(state["matches"][0])
-        if width != len(asks):
-            raise UnusableValue(f"matches has rows of {width}; asks has {len(asks)} entries")
-        if state["ask"] not in range(len(asks)):
-            raise UnusableValue(f"ask is {state['ask']:g}; 0 … {len(asks) - 1} is needed")
-        if not all(0 <= number <= 4 for number in state["salience"]):
-            raise UnusableValue(f"salience is {state['salience']}; numbers from 0 to 4 are needed")
+        names = ("items", "matches", "values", "salience")
+        check_same_length(**{name: state[name] for name in names})
+        check_same_length(**{"asks": state["asks"], "matches[0]": state["matches"][0]})
+        if state["ask"] not in range(len(state["asks"])):
+            raise UnusableValue(f"ask is {state['ask']:g}; it numbers the questions from 0")
+        to_array("salience", state["salience"], None, low=0, high=4)
 
     def words(self) -> str:
         """HTML for where no script runs."""

@@ -4,20 +4,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
-from d2lattn.book.explorables.traits import Numbers, Rows, UnusableValue, Whole, Words, words
+from d2lattn.book.explorables.traits import (
+    Converted,
+    Int,
+    Matrix,
+    UnusableValue,
+    Words,
+    check_indices,
+    check_same_length,
+    to_words,
+)
 from d2lattn.book.wrong_words import wrong_words
 
 MOST = 64
 
 
-class Sentences(Numbers):
-    """For each translator, what it writes from each place on: lists of sentences."""
-
-    def validate(self, obj: Any, value: Any) -> list[list[str]]:
-        """Check a new value."""
-        if not isinstance(value, list) or not value:
-            raise UnusableValue(f"{self.name} is not a list of lists of sentences")
-        return [words(f"{self.name}[{i}]", row) for i, row in enumerate(value)]
+def convert_sentences(name: str, value: Any) -> list[list[str]]:
+    """Convert what each translator writes from each place on: lists of sentences."""
+    return [to_words(f"{name}[{i}]", row) for i, row in enumerate(value)]
 
 
 class FirstPlace(Explorable):
@@ -46,10 +50,10 @@ class FirstPlace(Explorable):
     source = Words([]).tag(sync=True)
     wanted = Words([]).tag(sync=True)
     names = Words([]).tag(sync=True)
-    written = Sentences([]).tag(sync=True)
-    wrong = Sentences([]).tag(sync=True)
-    bleu = Rows([]).tag(sync=True)
-    place = Whole(0, low=0, high=MOST).tag(sync=True)
+    written = Converted(convert_sentences, []).tag(sync=True)
+    wrong = Converted(convert_sentences, []).tag(sync=True)
+    bleu = Matrix([]).tag(sync=True)
+    place = Int(0, min=0, max=MOST).tag(sync=True)
 
     def __init__(
         self,
@@ -63,7 +67,10 @@ class FirstPlace(Explorable):
             raise UnusableValue(f"bleu is of {', '.join(bleu)}, written of {', '.join(written)}")
         wanted = list(wanted)
         marks = [
-            ["".join(str(int(bad)) for bad in wrong_words(one.split(), wanted)) for one in row]
+            [
+                "".join(str(int(is_wrong)) for is_wrong in wrong_words(sentence.split(), wanted))
+                for sentence in row
+            ]
             for row in written.values()
         ]
         super().__init__(
@@ -78,16 +85,10 @@ class FirstPlace(Explorable):
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""
-        count = len(state["bleu"][0]) if state["bleu"] else 0
-        for name in ("written", "wrong", "bleu"):
-            lengths = [len(row) for row in state[name]]
-            if lengths != [count] * len(state["names"]):
-                raise UnusableValue(
-                    f"{name} has rows of {lengths}; for {len(state['names'])} translators, "
-                    f"{count} first places each are needed"
-                )
-        if state["place"] >= max(count, 1):
-            raise UnusableValue(f"place is {state['place']}; there are {count}, from 0")
+        count = len(state["bleu"][0])
+        for written, bleu in zip(state["written"], state["bleu"], strict=True):
+            check_same_length(written=written, bleu=bleu)
+        check_indices(state, place=count)
 
     def words(self) -> str:
         """HTML for where no script runs."""

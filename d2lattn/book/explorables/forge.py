@@ -4,18 +4,21 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from d2lattn.book.explorables.alignment_judge import cut, links, short_row
+import traitlets
+
+from d2lattn.book.explorables.alignment_judge import convert_gold, cut, short_row
 from d2lattn.book.explorables.base import Explorable, paragraph, table
 from d2lattn.book.explorables.traits import (
-    Flag,
-    Made,
-    Number,
+    Bool,
+    Float,
+    Int,
     UnusableValue,
-    Whole,
-    one_number,
-    plain,
-    same_length,
-    words,
+    check_count,
+    check_indices,
+    check_same_length,
+    get_fields,
+    to_array,
+    to_words,
 )
 
 BINS = 20
@@ -54,13 +57,13 @@ class Forge(Explorable):
 
     module = "forge"
 
-    data = Made().tag(sync=True)
-    sentence = Whole(0, low=0, high=MOST_SHOWN - 1).tag(sync=True)
-    drawn = Whole(0, low=0, high=1).tag(sync=True)
-    shift = Whole(0, low=-1, high=1).tag(sync=True)
-    threshold = Number(0.0, low=0, high=1 - 1 / BINS).tag(sync=True)
-    darkest = Number(1.0, low=1 / BINS, high=1).tag(sync=True)
-    gold = Flag(False).tag(sync=True)
+    data = traitlets.Dict().tag(sync=True)
+    sentence = Int(0, min=0, max=MOST_SHOWN - 1).tag(sync=True)
+    drawn = Int(0, min=0, max=1).tag(sync=True)
+    shift = Int(0, min=-1, max=1).tag(sync=True)
+    threshold = Float(0.0, min=0, max=1 - 1 / BINS).tag(sync=True)
+    darkest = Float(1.0, min=1 / BINS, max=1).tag(sync=True)
+    gold = Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -80,118 +83,99 @@ class Forge(Explorable):
             shown: the places of 1 to 8 sentences that can be looked at.
             **state: the traits.
         """
-        data = _made(sentences, translators, [int(k) for k in shown])
+        data = _gather(sentences, translators, [int(k) for k in shown])
         super().__init__(data=data, **state)
 
     def check(self, state: Record) -> None:
         """Raise ValueError for values that do not fit together."""
-        count = len(state["data"]["sentences"])
-        if state["sentence"] >= count:
-            raise UnusableValue(f"sentence is {state['sentence']}; 0 … {count - 1} is needed")
+        check_indices(state, sentence=len(state["data"]["sentences"]))
         steps = state["threshold"] * BINS
         if abs(steps - round(steps)) > 1e-6:
             raise UnusableValue(f"threshold is {state['threshold']}; a multiple of 0.05 is needed")
 
     def words(self) -> str:
         """HTML for where no script runs."""
-        names = " and ".join(one["name"] for one in self.data["translators"])
+        names = " and ".join(translator["name"] for translator in self.data["translators"])
         return paragraph(
             f"Interactive figure: forge. Heatmaps of two trained translators ({names}) that can be "
             f"made to lie, and what notices: error rates over {self.data['size']} sentences, and "
             "whether a word changes when the state pointed at is hidden. The sentences:"
         ) + table(
             ["source", "target"],
-            [(" ".join(one["source"]), " ".join(one["target"])) for one in self.data["sentences"]],
+            [[" ".join(s[side]) for side in ("source", "target")] for s in self.data["sentences"]],
         )
 
 
-def _made(
-    given: Sequence[Any], translators: Mapping[str, Mapping[str, Any]], shown: list[int]
+def _gather(
+    records: Sequence[Any], translators: Mapping[str, Mapping[str, Any]], shown: list[int]
 ) -> Record:
+    """The evidence of all sentences, and the sentences that are shown."""
     if not isinstance(translators, Mapping) or len(translators) != 2:
         raise UnusableValue("translators needs to be a mapping of two names")
-    if not given or not 1 <= len(shown) <= MOST_SHOWN:
-        raise UnusableValue(f"shown holds {len(shown)} places; 1 to {MOST_SHOWN} are needed")
-    if bad := [k for k in shown if not 0 <= k < len(given)]:
-        raise UnusableValue(f"shown holds {bad[0]}; 0 … {len(given) - 1} is needed")
-    for name, one in translators.items():
-        for field in ("bleu", "translations", "weights", "changes"):
-            if field not in one:
-                raise UnusableValue(f"translator {name!r} has no {field}")
-        same_length(sentences=given, **{f: one[f] for f in ("translations", "weights", "changes")})
-    models = list(translators.values())
-    sentences = [_sentence(k, one, models) for k, one in enumerate(given)]
-    tallies = {
-        key(who, shift): tally(sentences, who, shift) for who in (0, 1) for shift in (-1, 0, 1)
-    }
+    check_count("shown", shown, MOST_SHOWN)
+    for k in shown:
+        check_indices({"shown": k}, shown=len(records))
+    names = ("translations", "weights", "changes")
+    models = [get_fields(name, model, (*names, "bleu")) for name, model in translators.items()]
+    for model in models:
+        check_same_length(sentences=records, **{name: model[name] for name in names})
+    sentences = [_convert_sentence(k, record, models) for k, record in enumerate(records)]
     return {
         "size": len(sentences),
         "translators": [
-            {"name": words("translators", [name])[0], "bleu": one_number("bleu", one["bleu"])}
-            for name, one in translators.items()
+            {"name": name, "bleu": to_array("bleu", [model["bleu"]], 1)[0]}
+            for name, model in zip(translators, models, strict=True)
         ],
         "sentences": [
-            _sent(sentences[k], [one["translations"][k] for one in models]) for k in shown
+            _shorten(sentences[k], [model["translations"][k] for model in models]) for k in shown
         ],
-        "tallies": tallies,
+        "tallies": {
+            key(who, shift): tally(sentences, who, shift) for who in (0, 1) for shift in (-1, 0, 1)
+        },
     }
 
 
-def _sent(one: Record, translations: Any) -> Record:
+def _shorten(sentence: Record, translations: list[str]) -> Record:
     """For JavaScript, shorter: rows as ``short_row`` has them, possible links less the sure."""
-    return {name: one[name] for name in ("source", "target", "sure", "changes")} | {
-        "weights": [[short_row(cut(row)) for row in rows] for rows in one["weights"]],
-        "possible": [link for link in one["possible"] if link not in one["sure"]],
-        "translations": words("translations", list(translations)),
+    return {name: sentence[name] for name in ("source", "target", "sure", "changes")} | {
+        "weights": [[short_row(cut(row)) for row in rows] for rows in sentence["weights"]],
+        "possible": [link for link in sentence["possible"] if link not in sentence["sure"]],
+        "translations": to_words("translations", translations),
     }
 
 
-def _sentence(k: int, given: Any, models: Sequence[Mapping[str, Any]]) -> Record:
-    """One sentence as plain lists, with what each translator did, or ValueError."""
-
-    def field(name: str) -> Any:
-        found = given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
-        if found is None:
-            raise UnusableValue(f"sentences[{k}] has no {name}")
-        return found
-
-    one: Record = {
-        side: words(f"sentences[{k}].{side}", list(field(side))) for side in ("source", "target")
+def _convert_sentence(k: int, record: Any, models: Sequence[Mapping[str, Any]]) -> Record:
+    """One sentence as plain lists, with what each translator did."""
+    name = f"sentences[{k}]"
+    fields = get_fields(name, record, ("source", "target", "sure", "possible"))
+    source = to_words(f"{name}.source", list(fields["source"]))
+    target = to_words(f"{name}.target", list(fields["target"]))
+    gold = convert_gold(name, fields, (len(source), len(target)))
+    weights, changes = (
+        [
+            to_array(f"{field}[{k}]", model[field][k], len(target), len(source), low=0, high=1.001)
+            for model in models
+        ]
+        for field in ("weights", "changes")
+    )
+    return {
+        "source": source,
+        "target": target,
+        **gold,
+        "gold": [
+            tuple({i for i, place in gold[kind] if place == t} for kind in ("sure", "possible"))
+            for t in range(len(target))
+        ],
+        "weights": weights,
+        "tops": [[_top(row) for row in rows] for rows in weights],
+        "changes": [[[i for i, x in enumerate(row) if x] for row in rows] for rows in changes],
     }
-    shape = len(one["source"]), len(one["target"])
-    for kind in ("sure", "possible"):
-        one[kind] = links(f"sentences[{k}].{kind}", field(kind), shape)
-    if extra := [link for link in one["sure"] if link not in one["possible"]]:
-        raise UnusableValue(f"sentences[{k}].sure holds {extra[:3]}, which possible does not")
-    one["gold"] = [
-        tuple({i for i, place in one[kind] if place == t} for kind in ("sure", "possible"))
-        for t in range(shape[1])
-    ]
-    one["weights"] = [_rows(f"weights[{k}]", model["weights"][k], shape) for model in models]
-    one["tops"] = [[_top(row) for row in rows] for rows in one["weights"]]
-    changes = [_rows(f"changes[{k}]", model["changes"][k], shape) for model in models]
-    one["changes"] = [[[i for i, x in enumerate(row) if x] for row in rows] for rows in changes]
-    return one
 
 
 def _top(row: list[float]) -> tuple[int, float]:
     """The place of the largest weight, and the weight as it is shown."""
     short = cut(row)
     return short.index(max(short)), max(short)
-
-
-def _rows(name: str, given: Any, shape: tuple[int, int]) -> list[list[float]]:
-    rows = plain(given)
-    num_source, num_target = shape
-    if (
-        not isinstance(rows, list)
-        or len(rows) != num_target
-        or not all(isinstance(row, list) and len(row) == num_source for row in rows)
-    ):
-        raise UnusableValue(f"{name} needs {num_target} rows of {num_source}, without <eos>")
-    if not all(isinstance(x, int | float) and 0 <= x <= 1.001 for row in rows for x in row):
-        raise UnusableValue(f"{name} needs numbers from 0 to 1")
-    return rows
 
 
 def key(drawn: int, shift: int) -> str:
@@ -208,10 +192,10 @@ def tally(sentences: Sequence[Record], drawn: int, shift: int) -> Record:
     bins = [[0.0] * 5 for _ in range(BINS)]
     num_words = num_sure = 0
     diagonal, uniform = [0, 0], [0.0, 0.0]
-    for one in sentences:
-        size, height = len(one["source"]), len(one["target"])
+    for sentence in sentences:
+        size, height = len(sentence["source"]), len(sentence["target"])
         for t in range(height):
-            sure, possible = one["gold"][t]
+            sure, possible = sentence["gold"][t]
             num_words, num_sure = num_words + 1, num_sure + len(sure)
             middle = (2 * t + 1) * size // (2 * height)
             for k, right in enumerate((sure, possible)):
@@ -219,12 +203,12 @@ def tally(sentences: Sequence[Record], drawn: int, shift: int) -> Record:
                 uniform[k] += len(right) / size
             if not 0 <= t - shift < height:
                 continue
-            top, weight = one["tops"][drawn][t - shift]
-            changed = one["changes"][drawn][t]
-            others = (len(changed) - (top in changed)) / (size - 1) if size > 1 else 0
-            found = bins[min(BINS - 1, math.floor(weight * BINS + 1e-9))]
-            for k, x in enumerate((1, top in sure, top in possible, top in changed, others)):
-                found[k] += x
+            top, weight = sentence["tops"][drawn][t - shift]
+            changed = sentence["changes"][drawn][t]
+            rest = (len(changed) - (top in changed)) / (size - 1) if size > 1 else 0
+            counts = bins[min(BINS - 1, math.floor(weight * BINS + 1e-9))]
+            for k, x in enumerate((1, top in sure, top in possible, top in changed, rest)):
+                counts[k] += x
     return {
         "bins": [[*map(int, bin[:4]), round(bin[4], 3)] for bin in bins],
         "words": num_words,

@@ -9,14 +9,17 @@ import traitlets
 from d2lattn.book.explorables.alignment_judge import cut, short_row
 from d2lattn.book.explorables.base import Explorable, paragraph, table
 from d2lattn.book.explorables.traits import (
-    OneOf,
+    Choice,
+    Converted,
+    Int,
+    List,
     UnusableValue,
-    Whole,
-    numbers,
-    plain,
-    rows,
-    same_length,
-    words,
+    check_count,
+    check_indices,
+    check_same_length,
+    get_fields,
+    to_array,
+    to_words,
 )
 
 FEWEST_HEADS, MOST_HEADS = 2, 6  # a phone has room for six rows, and 2^6 losses are embedded
@@ -28,76 +31,28 @@ FIELDS = ("queries", "keys", "weights", "lengths")
 Example = dict[str, Any]
 
 
-class Examples(traitlets.TraitType[list[Example], Any]):
-    """One to four inputs, with what each head did with them."""
-
-    def default(self, obj: Any = None) -> list[Example]:
-        """None: there is no figure without."""
-        return []
-
-    def validate(self, obj: Any, value: Any) -> list[Example]:
-        """Check a new value."""
-        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
-            raise UnusableValue(f"{self.name} is a {type(value).__name__}; a list is needed")
-        if not 1 <= len(value) <= MOST_EXAMPLES:
-            raise UnusableValue(f"{self.name} holds {len(value)}; 1 to {MOST_EXAMPLES} are needed")
-        return [_example(i, given) for i, given in enumerate(value)]
+def convert_examples(name: str, value: Any) -> list[Example]:
+    """Convert one to four inputs, with what each head did with them."""
+    check_count(name, value, MOST_EXAMPLES)
+    return [_convert_example(i, example) for i, example in enumerate(value)]
 
 
-class Losses(traitlets.TraitType[dict[str, list[float]], Any]):
-    """For each kind of ablation the loss with every subset of the heads."""
-
-    def default(self, obj: Any = None) -> dict[str, list[float]]:
-        """None: there is no figure without."""
-        return {}
-
-    def validate(self, obj: Any, value: Any) -> dict[str, list[float]]:
-        """Check a new value."""
-        if not isinstance(value, Mapping) or not value or set(value) - set(KINDS):
-            raise UnusableValue(f"{self.name} needs to be a mapping of zero, mean or both")
-        found = {kind: numbers(kind, value[kind]) for kind in KINDS if kind in value}
-        counts = [2**n for n in range(FEWEST_HEADS, MOST_HEADS + 1)]
-        for kind, losses in found.items():
-            if len(losses) not in counts:
-                raise UnusableValue(
-                    f"{kind} has {len(losses)} losses; a loss for each subset of "
-                    f"{FEWEST_HEADS} to {MOST_HEADS} heads is needed: one of {counts}"
-                )
-            if min(losses) < 0:
-                raise UnusableValue(f"{kind} has the loss {min(losses)}; 0 or more is needed")
-        return {kind: [float(f"{x:.6g}") for x in losses] for kind, losses in found.items()}
+def convert_losses(name: str, value: Any) -> dict[str, list[float]]:
+    """Convert the losses with every subset of the heads, for each kind of ablation."""
+    if not isinstance(value, Mapping) or not value or set(value) - set(KINDS):
+        raise UnusableValue(f"{name} needs to be a mapping of zero, mean or both")
+    return {
+        kind: [float(f"{x:.6g}") for x in to_array(kind, value[kind], None, low=0)]
+        for kind in KINDS
+        if kind in value
+    }
 
 
-class Flags(traitlets.TraitType[list[bool], Any]):
-    """A list of True or False."""
-
-    def default(self, obj: Any = None) -> list[bool]:
-        """A list of its own for each explorable."""
-        return []
-
-    def validate(self, obj: Any, value: Any) -> list[bool]:
-        """Check a new value."""
-        value = plain(value)
-        if not isinstance(value, list) or not all(isinstance(one, bool) for one in value):
-            raise UnusableValue(
-                f"{self.name} is {str(value)[:40]}; a list of True or False is needed"
-            )
-        return value
-
-
-class Measure(traitlets.TraitType[str, Any]):
-    """The name of what is measured."""
-
-    def validate(self, obj: Any, value: Any) -> str:
-        """Check a new value."""
-        return words(self.name, [value])[0]
-
-
-def _packed(examples: list[Example], widget: Any) -> list[Example]:
+def pack_examples(examples: list[Example], widget: Any) -> list[Example]:
     """For JavaScript, shorter: rows of weights as ``short_row`` has them."""
     return [
-        one | {"weights": [[short_row(row) for row in head] for head in one["weights"]]}
-        for one in examples
+        example | {"weights": [[short_row(row) for row in head] for head in example["weights"]]}
+        for example in examples
     ]
 
 
@@ -138,14 +93,14 @@ class HeadAblation(Explorable):
 
     module = "head_ablation"
 
-    examples = Examples().tag(sync=True, to_json=_packed)
-    losses = Losses().tag(sync=True)
-    measure = Measure("loss").tag(sync=True)
-    on = Flags().tag(sync=True)
-    head = Whole(0, low=0, high=MOST_HEADS - 1).tag(sync=True)
-    view = OneOf(("weights", "contributions"), "weights").tag(sync=True)
-    example = Whole(0, low=0, high=MOST_EXAMPLES - 1).tag(sync=True)
-    instead = OneOf(KINDS, "zero").tag(sync=True)
+    examples = Converted(convert_examples, []).tag(sync=True, to_json=pack_examples)
+    losses = Converted(convert_losses, {}).tag(sync=True)
+    measure = traitlets.Unicode("loss").tag(sync=True)
+    on = List(traitlets.Bool()).tag(sync=True)
+    head = Int(0, min=0, max=MOST_HEADS - 1).tag(sync=True)
+    view = Choice(("weights", "contributions"), "weights").tag(sync=True)
+    example = Int(0, min=0, max=MOST_EXAMPLES - 1).tag(sync=True)
+    instead = Choice(KINDS, "zero").tag(sync=True)
 
     def __init__(self, examples: Any, losses: Any, measure: str = "loss", **state: Any) -> None:
         """Start with all heads on, and with a kind of ablation that is given."""
@@ -159,20 +114,13 @@ class HeadAblation(Explorable):
         """Raise ValueError for values that do not fit together."""
         examples, losses = state["examples"], state["losses"]
         num_heads = len(state["on"])
-        for i, one in enumerate(examples):
-            same_length(**{"on": state["on"], f"examples[{i}].weights": one["weights"]})
-        for kind, found in losses.items():
-            if len(found) != 2**num_heads:
-                raise UnusableValue(
-                    f"{kind} has {len(found)} losses; {num_heads} heads need {2**num_heads}"
-                )
+        for i, example in enumerate(examples):
+            check_same_length(**{"on": state["on"], f"examples[{i}].weights": example["weights"]})
+        for kind, values in losses.items():
+            to_array(kind, values, 2**num_heads)
         if state["instead"] not in losses:
-            raise UnusableValue(
-                f"instead is {state['instead']!r}; losses has {' and '.join(losses)} only"
-            )
-        for name, count in (("head", num_heads), ("example", len(examples))):
-            if state[name] >= count:
-                raise UnusableValue(f"{name} is {state[name]}; 0 … {count - 1} is needed")
+            raise UnusableValue(f"instead is {state['instead']!r}; losses has not")
+        check_indices(state, head=num_heads, example=len(examples))
 
     def worth(self) -> list[tuple[float, float, float]]:
         """For each head, how much it lowers the loss: beside all others, alone, on average."""
@@ -192,7 +140,7 @@ class HeadAblation(Explorable):
             f"that is off gives {off}. By how much a head lowers it:"
         ) + table(
             ["head", "beside all others", "alone", "on average"],
-            [(h + 1, *found) for h, found in enumerate(self.worth())],
+            [(h + 1, *worth) for h, worth in enumerate(self.worth())],
         )
 
 
@@ -215,40 +163,19 @@ def _shares(losses: Sequence[float]) -> list[float]:
     return shares
 
 
-def _example(i: int, given: Any) -> Example:
-    """An input as plain lists, or ValueError naming what was found."""
+def _convert_example(i: int, example: Mapping[str, Any]) -> Example:
+    """Convert an input to plain lists."""
     name = f"examples[{i}]"
-    if not isinstance(given, Mapping):
-        raise UnusableValue(f"{name} is a {type(given).__name__}; a mapping is needed")
-    if missing := [field for field in FIELDS if field not in given]:
-        raise UnusableValue(f"{name} has no {missing[0]}; it needs {', '.join(FIELDS)}")
-    queries, keys = (words(f"{name}.{side}", plain(given[side])) for side in ("queries", "keys"))
-    for side, found in (("queries", queries), ("keys", keys)):
-        if len(found) > LONGEST:
-            raise UnusableValue(
-                f"{name}.{side} has {len(found)} words; {LONGEST} at most are drawn"
-            )
-    heads = plain(given["weights"])
-    if not isinstance(heads, list) or not FEWEST_HEADS <= len(heads) <= MOST_HEADS:
+    fields = get_fields(name, example, FIELDS)
+    queries, keys = (to_words(f"{name}.{side}", fields[side], LONGEST) for side in FIELDS[:2])
+    num_heads = len(fields["weights"])
+    if not FEWEST_HEADS <= num_heads <= MOST_HEADS:
         raise UnusableValue(f"{name}.weights needs {FEWEST_HEADS} to {MOST_HEADS} heads, (H, Q, K)")
-    weights = [rows(f"{name}.weights[{h}]", head) for h, head in enumerate(heads)]
-    lengths = rows(f"{name}.lengths", given["lengths"])
-    pairs: list[dict[str, Sequence[Any]]] = [
-        {f"{name}.weights": weights, f"{name}.lengths": lengths},
-        {f"{name}.keys": keys, f"{name}.lengths[0]": lengths[0]},
-    ]
-    for h, head in enumerate(weights):
-        pairs.append({f"{name}.queries": queries, f"{name}.weights[{h}]": head})
-        pairs.append({f"{name}.keys": keys, f"{name}.weights[{h}][0]": head[0]})
-    for pair in pairs:
-        same_length(**pair)
-    for h, head in enumerate(weights):
-        if not all(0 <= x <= 1.001 for row in head for x in row):
-            raise UnusableValue(f"{name}.weights[{h}] needs weights from 0 to 1")
-    if min(min(row) for row in lengths) < 0:
-        raise UnusableValue(f"{name}.lengths needs numbers from 0 on")
+    shape = num_heads, len(queries), len(keys)
+    weights = to_array(f"{name}.weights", fields["weights"], *shape, low=0, high=1.001)
+    lengths = to_array(f"{name}.lengths", fields["lengths"], num_heads, len(keys), low=0)
     return {
-        "name": words(f"{name}.name", [given.get("name", f"Example {i + 1}")])[0],
+        "name": str(example.get("name", f"Example {i + 1}")),
         "queries": queries,
         "keys": keys,
         "weights": [[cut(row) for row in head] for head in weights],

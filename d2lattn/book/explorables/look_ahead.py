@@ -3,8 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import traitlets
+
 from d2lattn.book.explorables.base import Explorable, paragraph, table
-from d2lattn.book.explorables.traits import Made, UnusableValue, Whole, plain, rows, words
+from d2lattn.book.explorables.traits import (
+    Int,
+    UnusableValue,
+    check_count,
+    check_indices,
+    to_array,
+    to_words,
+)
 
 MOST_PLACES, MOST_SIGNS, MOST_PROGRAMS = 6, 12, 3  # for which a phone has room
 
@@ -39,25 +48,22 @@ class LookAhead(Explorable):
 
     module = "look_ahead"
 
-    data = Made().tag(sync=True)
-    place = Whole(0, low=0, high=MOST_PLACES - 1).tag(sync=True)
-    sign = Whole(0, low=0, high=MOST_SIGNS - 1).tag(sync=True)
+    data = traitlets.Dict().tag(sync=True)
+    place = Int(0, min=0, max=MOST_PLACES - 1).tag(sync=True)
+    sign = Int(0, min=0, max=MOST_SIGNS - 1).tag(sync=True)
 
     def __init__(
         self, reads: Sequence[str], signs: Sequence[str], moved: Mapping[str, Any], **state: Any
     ) -> None:
-        reads, signs = words("reads", list(reads)), words("signs", list(signs))
-        for name, found, most in (("reads", reads, MOST_PLACES), ("signs", signs, MOST_SIGNS)):
-            if len(found) > most:
-                raise UnusableValue(f"{name} has {len(found)} entries; {most} at most are needed")
-        if unknown := [one for one in reads if one not in signs]:
-            raise UnusableValue(f"reads has {unknown[0]!r}; signs has not")
-        if not isinstance(moved, Mapping) or not 1 <= len(moved) <= MOST_PROGRAMS:
-            raise UnusableValue(f"moved needs to be a mapping of 1 to {MOST_PROGRAMS} names")
-        own = [signs.index(one) for one in reads]
+        reads = to_words("reads", list(reads), MOST_PLACES)
+        signs = to_words("signs", list(signs), MOST_SIGNS)
+        if unknown := set(reads) - set(signs):
+            raise UnusableValue(f"reads has {min(unknown)!r}; signs has not")
+        check_count("moved", moved, MOST_PROGRAMS)
+        own = [signs.index(letter) for letter in reads]
         programs = [
-            {"name": name, "moved": _moved(f"moved[{name!r}]", moved[name], own, len(signs))}
-            for name in words("moved", list(moved))
+            {"name": name, "moved": _convert_moved(f"moved[{name!r}]", moves, own, len(signs))}
+            for name, moves in moved.items()
         ]
         place = state.get("place", len(reads) - 1)
         if "sign" not in state and place in range(len(reads)):
@@ -67,15 +73,13 @@ class LookAhead(Explorable):
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""
-        for name, many in (("place", "reads"), ("sign", "signs")):
-            if state[name] >= len(state["data"][many]):
-                count = len(state["data"][many])
-                raise UnusableValue(f"{name} is {state[name]}; 0 … {count - 1} is needed")
+        data = state["data"]
+        check_indices(state, place=len(data["reads"]), sign=len(data["signs"]))
 
     def moves(self, program: str) -> list[float]:
         """How far a program's scores have moved at each place."""
-        found = {one["name"]: one["moved"] for one in self.data["programs"]}
-        return found[program][self.place][self.sign]
+        moved = {item["name"]: item["moved"] for item in self.data["programs"]}
+        return moved[program][self.place][self.sign]
 
     def words(self) -> str:
         """HTML for where no script runs: each place changed, into the sign now or a new one."""
@@ -83,9 +87,9 @@ class LookAhead(Explorable):
         now = signs[self.sign]
         new = now if now not in reads else next((s for s in signs if s not in reads), signs[0])
         lines = [
-            (f"{letter} → {new}", one["name"], *one["moved"][place][signs.index(new)])
+            (f"{letter} → {new}", program["name"], *program["moved"][place][signs.index(new)])
             for place, letter in enumerate(reads)
-            for one in self.data["programs"]
+            for program in self.data["programs"]
         ]
         return paragraph(
             f"Interactive figure: the decoder reads {' '.join(reads)}. One letter is changed; at "
@@ -93,17 +97,12 @@ class LookAhead(Explorable):
         ) + table(["change", "program", *reads], lines)
 
 
-def _moved(name: str, given: Any, own: list[int], num_signs: int) -> list[list[list[float]]]:
+def _convert_moved(
+    name: str, moved: Any, own: list[int], num_signs: int
+) -> list[list[list[float]]]:
     """(T, V, T) as lists, to two decimals."""
-    found = plain(given)
-    if not isinstance(found, list) or len(found) != len(own):
-        raise UnusableValue(f"{name} needs an entry for each of {len(own)} places")
-    kept = [rows(f"{name}[{place}]", one) for place, one in enumerate(found)]
-    for place, one in enumerate(kept):
-        if (len(one), len(one[0])) != (num_signs, len(own)):
-            raise UnusableValue(f"{name}[{place}] needs {num_signs} rows of {len(own)} numbers")
-        if min(min(row) for row in one) < 0 or max(one[own[place]]) >= 0.005:
-            raise UnusableValue(
-                f"{name}[{place}] needs numbers from 0, and 0 where its letter becomes itself"
-            )
-    return [[[round(x, 2) for x in row] for row in one] for one in kept]
+    moved = to_array(name, moved, len(own), num_signs, len(own), low=0)
+    for place, sign in enumerate(own):
+        if max(moved[place][sign]) >= 0.005:
+            raise UnusableValue(f"{name}[{place}] needs 0 where its letter becomes itself")
+    return [[[round(x, 2) for x in row] for row in rows] for rows in moved]

@@ -1,7 +1,7 @@
 """Matrix memory (chapter 11): guests tell their drinks to a matrix, and ask for them again."""
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
-from d2lattn.book.explorables.traits import Number, Whole
+from d2lattn.book.explorables.traits import Float, Int
 
 GUESTS = ("Ann", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana")
 DRINKS = ("tea", "milk", "juice", "water")
@@ -30,9 +30,9 @@ class MatrixMemory(Explorable):
 
     module = "matrix_memory"
 
-    told = Whole(1, low=0, high=len(GUESTS)).tag(sync=True)
-    asked = Whole(0, low=0, high=len(GUESTS) - 1).tag(sync=True)
-    keep = Number(1.0, low=LEAST, high=1.0).tag(sync=True)
+    told = Int(1, min=0, max=len(GUESTS)).tag(sync=True)
+    asked = Int(0, min=0, max=len(GUESTS) - 1).tag(sync=True)
+    keep = Float(1.0, min=LEAST, max=1.0).tag(sync=True)
 
     def words(self) -> str:
         """HTML for where no script runs."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
-from d2lattn.book.explorables.traits import Number, Numbers, OneOf, same_length
+from d2lattn.book.explorables.traits import Choice, Float, Floats, UnusableValue, check_same_length
 
 KERNELS = ("gaussian", "boxcar", "epanechnikov", "triangular")
 
@@ -32,17 +32,17 @@ class NadarayaWatsonBench(Explorable):
     module = "nadaraya_watson_bench"
 
     # y = 2 sin x + x^0.8 with noise, as in the study notes.
-    xs = Numbers([0.2, 0.6, 0.9, 1.3, 1.8, 2.1, 2.5, 2.9, 3.3, 3.8, 4.3, 4.7], most=100).tag(
+    xs = Floats([0.2, 0.6, 0.9, 1.3, 1.8, 2.1, 2.5, 2.9, 3.3, 3.8, 4.3, 4.7], maxlen=100).tag(
         sync=True
     )
-    ys = Numbers([0.9, 1.4, 2.9, 2.8, 3.9, 3.2, 3.7, 2.4, 2.5, 1.3, 1.8, 1.1], most=100).tag(
+    ys = Floats([0.9, 1.4, 2.9, 2.8, 3.9, 3.2, 3.7, 2.4, 2.5, 1.3, 1.8, 1.1], maxlen=100).tag(
         sync=True
     )
-    query = Number(2.0).tag(sync=True)
-    bandwidth = Number(0.4, above=0).tag(sync=True)
-    kernel = OneOf(KERNELS, "gaussian").tag(sync=True)
-    view = OneOf(("regression", "norms"), "regression").tag(sync=True)
-    stretch = Number(1.0, low=0.5, high=2).tag(sync=True)
+    query = Float(2.0).tag(sync=True)
+    bandwidth = Float(0.4, min=0).tag(sync=True)
+    kernel = Choice(KERNELS, "gaussian").tag(sync=True)
+    view = Choice(("regression", "norms"), "regression").tag(sync=True)
+    stretch = Float(1.0, min=0.5, max=2).tag(sync=True)
 
     def __init__(self, xs: Any = None, ys: Any = None, **state: Any) -> None:
         points = {name: value for name, value in (("xs", xs), ("ys", ys)) if value is not None}
@@ -55,7 +55,9 @@ class NadarayaWatsonBench(Explorable):
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""
-        same_length(xs=state["xs"], ys=state["ys"])
+        check_same_length(xs=state["xs"], ys=state["ys"])
+        if state["bandwidth"] == 0:
+            raise UnusableValue("bandwidth is 0; more is needed")
 
     def words(self) -> str:
         """HTML for where no script runs."""

@@ -4,16 +4,15 @@ from typing import Any
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
 from d2lattn.book.explorables.traits import (
-    Flag,
-    Numbers,
-    OneOf,
-    Rows,
+    Bool,
+    Choice,
+    Int,
+    List,
+    Matrix,
     UnusableValue,
-    Whole,
     Words,
-    plain,
-    same_length,
-    words,
+    check_indices,
+    check_same_length,
 )
 
 MOST_TOKENS, MOST_ENTRIES, MOST_OUTPUTS, HANDS, FAR = 8, 16, 6, 8, 40
@@ -60,31 +59,6 @@ def compact(rows: list[list[float]], widget: Any = None) -> list[list[float]]:
     return [[int(x) if x.is_integer() else x for x in row] for row in rows]
 
 
-class Order(Numbers):
-    """Each of 0 … n − 1 once."""
-
-    def validate(self, obj: Any, value: Any) -> list[int]:
-        """Check a new value."""
-        found = super().validate(obj, value)
-        if sorted(found) != list(range(len(found))):
-            raise UnusableValue(
-                f"{self.name} is {found[:MOST_TOKENS]}; each number from 0 to {len(found) - 1} is "
-                "needed once"
-            )
-        return [int(x) for x in found]
-
-
-class Flags(Numbers):
-    """True or False, a number of times."""
-
-    def validate(self, obj: Any, value: Any) -> list[bool]:
-        """Check a new value."""
-        found = plain(value)
-        if not isinstance(found, list) or not all(isinstance(one, bool) for one in found):
-            raise UnusableValue(f"{self.name} is {found!r:.60}; a list of True or False is needed")
-        return found
-
-
 class PermuteAndEncode(Explorable):
     """Self-attention over a sentence whose words the reader moves, and the waves that tell places.
 
@@ -120,51 +94,41 @@ class PermuteAndEncode(Explorable):
 
     module = "permute_and_encode"
 
-    tokens = Words(TOKENS, most=MOST_TOKENS).tag(sync=True)
-    embeddings = Rows([EMBEDDINGS[word] for word in TOKENS], most=MOST_TOKENS).tag(
+    tokens = Words(TOKENS, maxlen=MOST_TOKENS).tag(sync=True)
+    embeddings = Matrix([EMBEDDINGS[word] for word in TOKENS], maxlen=MOST_TOKENS).tag(
         sync=True, to_json=compact
     )
-    W_q = Rows(W_Q, most=MOST_ENTRIES).tag(sync=True, to_json=compact)
-    W_k = Rows(W_K, most=MOST_ENTRIES).tag(sync=True, to_json=compact)
-    W_v = Rows(W_V, most=MOST_OUTPUTS).tag(sync=True, to_json=compact)
-    order = Order([0, 1, DOG, 3, 4, COW], most=MOST_TOKENS).tag(sync=True)
-    positions = Flag(False).tag(sync=True)
-    clock = Flag(False).tag(sync=True)
-    word = Whole(COW, low=0, high=MOST_TOKENS - 1).tag(sync=True)
-    view = OneOf(("order", "waves"), "order").tag(sync=True)
-    position = Whole(10, low=0, high=FAR).tag(sync=True)
-    offset = Whole(3, low=0, high=FAR).tag(sync=True)
-    frequencies = Flags([True] * HANDS).tag(sync=True)
+    W_q = Matrix(W_Q, maxlen=MOST_ENTRIES).tag(sync=True, to_json=compact)
+    W_k = Matrix(W_K, maxlen=MOST_ENTRIES).tag(sync=True, to_json=compact)
+    W_v = Matrix(W_V, maxlen=MOST_OUTPUTS).tag(sync=True, to_json=compact)
+    order = List(Int(), [0, 1, DOG, 3, 4, COW], maxlen=MOST_TOKENS).tag(sync=True)
+    positions = Bool(False).tag(sync=True)
+    clock = Bool(False).tag(sync=True)
+    word = Int(COW, min=0, max=MOST_TOKENS - 1).tag(sync=True)
+    view = Choice(("order", "waves"), "order").tag(sync=True)
+    position = Int(10, min=0, max=FAR).tag(sync=True)
+    offset = Int(3, min=0, max=FAR).tag(sync=True)
+    frequencies = List(Bool(), [True] * HANDS, minlen=HANDS, maxlen=HANDS).tag(sync=True)
 
     def __init__(self, tokens: Any = None, **state: Any) -> None:
         if tokens is not None:
-            found = words("tokens", tokens)
-            state = {"tokens": found, "order": range(len(found)), "word": 0} | state
+            state = {"tokens": tokens, "order": range(len(tokens)), "word": 0} | state
         super().__init__(**state)
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""
-        same_length(**{name: state[name] for name in ("tokens", "embeddings", "order")})
-        if state["word"] >= len(state["tokens"]):
-            raise UnusableValue(
-                f"word is {state['word']}; the tokens have the numbers 0 to "
-                f"{len(state['tokens']) - 1}"
-            )
+        check_same_length(**{name: state[name] for name in ("tokens", "embeddings", "order")})
+        check_indices(state, word=len(state["tokens"]))
+        if sorted(state["order"]) != list(range(len(state["tokens"]))):
+            raise UnusableValue(f"order is {state['order']}; it needs each word's number once")
         width = len(state["embeddings"][0])
         if width > MOST_ENTRIES:
-            raise UnusableValue(
-                f"embeddings have {width} entries; at most {MOST_ENTRIES} are shown"
-            )
+            raise UnusableValue(f"embeddings have {width} entries; {MOST_ENTRIES} are shown")
         for name in ("W_q", "W_k", "W_v"):
-            if len(state[name][0]) != width:
-                raise UnusableValue(
-                    f"{name} has {len(state[name][0])} columns; embeddings have {width} entries"
-                )
-        same_length(W_q=state["W_q"], W_k=state["W_k"])
-        if len(state["frequencies"]) != HANDS:
-            raise UnusableValue(
-                f"frequencies has {len(state['frequencies'])} entries; {HANDS} are needed"
+            check_same_length(
+                **{"embeddings[0]": state["embeddings"][0], f"{name}[0]": state[name][0]}
             )
+        check_same_length(W_q=state["W_q"], W_k=state["W_k"])
 
     def words(self) -> str:
         """HTML for where no script runs."""

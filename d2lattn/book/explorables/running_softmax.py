@@ -3,7 +3,7 @@
 from typing import Any
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
-from d2lattn.book.explorables.traits import Flag, Numbers, UnusableValue, Whole, same_length
+from d2lattn.book.explorables.traits import Bool, Floats, Int, UnusableValue, check_same_length
 
 MOST, HIGH, FAR = 8, 5, 16
 
@@ -34,21 +34,18 @@ class RunningSoftmax(Explorable):
 
     module = "running_softmax"
 
-    scores = Numbers([1.0, 2.0, 3.0, 1.0], most=MOST).tag(sync=True)
-    values = Numbers([1.0, 2.0, 3.0, 4.0], most=MOST).tag(sync=True)
-    tile = Whole(2, low=1, high=4).tag(sync=True)
-    step = Whole(1, low=0, high=MOST).tag(sync=True)
-    running = Flag(True).tag(sync=True)
-    shift = Whole(0, low=0, high=FAR).tag(sync=True)
+    scores = Floats([1.0, 2.0, 3.0, 1.0], maxlen=MOST).tag(sync=True)
+    values = Floats([1.0, 2.0, 3.0, 4.0], maxlen=MOST).tag(sync=True)
+    tile = Int(2, min=1, max=4).tag(sync=True)
+    step = Int(1, min=0, max=MOST).tag(sync=True)
+    running = Bool(True).tag(sync=True)
+    shift = Int(0, min=0, max=FAR).tag(sync=True)
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""
-        same_length(scores=state["scores"], values=state["values"])
-        for i, score in enumerate(state["scores"]):
-            if not score.is_integer() or not 0 <= score <= HIGH:
-                raise UnusableValue(
-                    f"scores[{i}] is {score:g}; a whole number from 0 to {HIGH} is needed"
-                )
+        check_same_length(scores=state["scores"], values=state["values"])
+        if not all(score in range(HIGH + 1) for score in state["scores"]):
+            raise UnusableValue(f"scores needs whole numbers from 0 to {HIGH}")
         if state["tile"] == 3:
             raise UnusableValue("tile is 3; 1, 2 or 4 is needed")
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
-from d2lattn.book.explorables.traits import Flag, Number, Numbers, OneOf, UnusableValue, Whole
+from d2lattn.book.explorables.traits import Bool, Choice, Float, Floats, Int, to_array
 
 NUM_KEYS, NUM_PAIRS, MOST = 16, 256, 512
 SCORES = ("dot", "scaled dot", "additive", "gaussian")
@@ -38,24 +38,20 @@ class SaturationLab(Explorable):
 
     module = "saturation_lab"
 
-    width = Whole(64, low=2, high=MOST).tag(sync=True)
-    scaled = Flag(False).tag(sync=True)
-    temperature = Number(1, low=0.125, high=64).tag(sync=True)
-    valid_length = Whole(NUM_KEYS, low=0, high=NUM_KEYS).tag(sync=True)
-    seed = Whole(190, low=0, high=999999).tag(sync=True)
-    view = OneOf(("softmax", "field"), "softmax").tag(sync=True)
-    score = OneOf(SCORES, "dot").tag(sync=True)
-    query = Numbers([1.0, 0.5]).tag(sync=True)
-    key = Numbers([0.5, 1.5]).tag(sync=True)
+    width = Int(64, min=2, max=MOST).tag(sync=True)
+    scaled = Bool(False).tag(sync=True)
+    temperature = Float(1, min=0.125, max=64).tag(sync=True)
+    valid_length = Int(NUM_KEYS, min=0, max=NUM_KEYS).tag(sync=True)
+    seed = Int(190, min=0, max=999999).tag(sync=True)
+    view = Choice(("softmax", "field"), "softmax").tag(sync=True)
+    score = Choice(SCORES, "dot").tag(sync=True)
+    query = Floats([1.0, 0.5]).tag(sync=True)
+    key = Floats([0.5, 1.5]).tag(sync=True)
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""
         for name in ("query", "key"):
-            place = state[name]
-            if len(place) != 2 or not all(-2.5 <= x <= 2.5 for x in place):
-                raise UnusableValue(
-                    f"{name} is {place[:4]}; two numbers from -2.5 to 2.5 are needed"
-                )
+            to_array(name, state[name], 2, low=-2.5, high=2.5)
 
     def vectors(self) -> tuple[list[float], list[list[float]]]:
         """The query (d,) and the keys (16, d) that the figure draws, as lists.

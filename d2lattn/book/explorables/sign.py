@@ -6,7 +6,18 @@ from typing import Any
 import traitlets
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
-from d2lattn.book.explorables.traits import UnusableValue, Whole, one_number, rows, words
+from d2lattn.book.explorables.traits import (
+    Converted,
+    Int,
+    List,
+    UnusableValue,
+    check_count,
+    check_indices,
+    check_same_length,
+    get_fields,
+    to_array,
+    to_words,
+)
 
 MOST, LONGEST = 9, 12
 ANSWERS = ("", "yes", "no")
@@ -27,43 +38,10 @@ TINY = {
 Picture = dict[str, Any]
 
 
-class Pictures(traitlets.TraitType[list[Picture], Any]):
-    """The pictures, each with what became of the word."""
-
-    def default(self, obj: Any = None) -> list[Picture]:
-        """A list of its own for each explorable."""
-        return [one_picture("pictures[0]", TINY)]
-
-    def validate(self, obj: Any, value: Any) -> list[Picture]:
-        """Check a new value."""
-        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
-            raise UnusableValue(f"{self.name} is a {type(value).__name__}; a list is needed")
-        if not 1 <= len(value) <= MOST:
-            raise UnusableValue(f"{self.name} holds {len(value)}; 1 to {MOST} are needed")
-        return [one_picture(f"{self.name}[{k}]", given) for k, given in enumerate(value)]
-
-
-class Each(traitlets.TraitType[list[Any], Any]):
-    """One small value for each picture, or an empty list for none."""
-
-    def __init__(self, fits: Any, wanted: str) -> None:
-        super().__init__()
-        self.fits, self.wanted = fits, wanted
-
-    def default(self, obj: Any = None) -> list[Any]:
-        """A list of its own for each explorable."""
-        return []
-
-    def validate(self, obj: Any, value: Any) -> list[Any]:
-        """Check a new value."""
-        if not isinstance(value, list) or not all(self.fits(one) for one in value):
-            raise UnusableValue(f"{self.name} is {str(value)[:40]!r}; a list of {self.wanted}")
-        return value
-
-
-def is_place(one: Any) -> bool:
-    """Whether it is the place of a state, or -1 for none."""
-    return isinstance(one, int) and not isinstance(one, bool) and -1 <= one < LONGEST
+def convert_pictures(name: str, value: Any) -> list[Picture]:
+    """Convert the pictures, each with what became of the word."""
+    check_count(name, value, MOST)
+    return [convert_picture(f"{name}[{k}]", picture) for k, picture in enumerate(value)]
 
 
 class Sign(Explorable):
@@ -97,11 +75,11 @@ class Sign(Explorable):
 
     module = "sign"
 
-    pictures = Pictures().tag(sync=True)
+    pictures = Converted(convert_pictures, []).tag(sync=True)
     lesson = traitlets.Unicode("").tag(sync=True)
-    case = Whole(0, low=0, high=MOST - 1).tag(sync=True)
-    swaps = Each(is_place, f"places, or -1, below {LONGEST}").tag(sync=True)
-    answers = Each(ANSWERS.__contains__, "'', 'yes' or 'no'").tag(sync=True)
+    case = Int(0, min=0, max=MOST - 1).tag(sync=True)
+    swaps = List(traitlets.Int(min=-1, max=LONGEST - 1)).tag(sync=True)
+    answers = List(traitlets.Enum(ANSWERS)).tag(sync=True)
 
     def __init__(self, pictures: Sequence[Mapping[str, Any]] = (TINY,), **state: Any) -> None:
         """Begin with nothing exchanged and nothing signed."""
@@ -112,15 +90,12 @@ class Sign(Explorable):
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""
         size = len(state["pictures"])
-        if state["case"] >= size:
-            raise UnusableValue(f"case is {state['case']}; 0 … {size - 1} is needed")
+        check_indices(state, case=size)
         for name in ("swaps", "answers"):
             if len(state[name]) not in (0, size):
                 raise UnusableValue(f"{name} has {len(state[name])} entries; {size} are needed")
-        for k, (one, swap) in enumerate(zip(state["pictures"], state["swaps"], strict=False)):
-            if swap >= len(one["source"]):
-                last = len(one["source"]) - 1
-                raise UnusableValue(f"swaps[{k}] is {swap}; -1 … {last} is needed")
+        for picture, swap in zip(state["pictures"], state["swaps"], strict=False):
+            check_indices({"swaps": swap}, swaps=len(picture["source"]))
 
     def words(self) -> str:
         """HTML for where no script runs."""
@@ -132,12 +107,12 @@ class Sign(Explorable):
             ["sentence", "word", "looked at", *VERDICTS],
             [
                 (
-                    " ".join(one["source"]),
-                    one["target"][one["asked"]],
-                    one["source"][pointed(one)],
-                    *("yes" if yes else "no" for yes in verdicts(one).values()),
+                    " ".join(picture["source"]),
+                    picture["target"][picture["asked"]],
+                    picture["source"][pointed(picture)],
+                    *("yes" if verdict else "no" for verdict in verdicts(picture).values()),
                 )
-                for one in self.pictures
+                for picture in self.pictures
             ],
         )
 
@@ -158,41 +133,31 @@ def verdicts(picture: Picture) -> dict[str, bool]:
     }
 
 
-def one_picture(name: str, given: Any) -> Picture:
-    """One picture as plain lists, or ValueError."""
-    if not isinstance(given, Mapping):
-        raise UnusableValue(f"{name} is a {type(given).__name__}; a mapping is needed")
-    if missing := sorted(TINY.keys() - given.keys()):
-        raise UnusableValue(f"{name} has no {', '.join(missing)}")
-    one: Picture = {
-        side: words(f"{name}.{side}", list(given[side])) for side in ("source", "target", "other")
+def convert_picture(name: str, picture: Any) -> Picture:
+    """Convert one picture to plain lists."""
+    fields = get_fields(name, picture, TINY)
+    source, target, other = (
+        to_words(f"{name}.{side}", list(fields[side]), LONGEST)
+        for side in ("source", "target", "other")
+    )
+    names = ("other", "exchanged", "hidden")
+    check_same_length(source=source, **{field: fields[field] for field in names})
+    check_count(f"{name}.gold", fields["gold"], len(source))
+    check_indices({"asked": fields["asked"]}, asked=len(target))
+    for place in fields["gold"]:
+        check_indices({"gold": place}, gold=len(source))
+    shape = len(target), len(source)
+    return {
+        "source": source,
+        "target": target,
+        "other": other,
+        "weights": to_array(f"{name}.weights", fields["weights"], *shape, low=0, high=1),
+        "asked": fields["asked"],
+        "gold": list(fields["gold"]),
+        "turned": fields["turned"],
+        "made": fields["made"],
+        **{
+            field: [[word, float(probability)] for word, probability in fields[field]]
+            for field in ("exchanged", "hidden")
+        },
     }
-    size, height = len(one["source"]), len(one["target"])
-    if len(one["other"]) != size or max(size, height) > LONGEST:
-        raise UnusableValue(f"{name}: source and other need as many words, at most {LONGEST}")
-    one["weights"] = rows(f"{name}.weights", given["weights"])
-    if len(one["weights"]) != height or len(one["weights"][0]) != size:
-        raise UnusableValue(f"{name}.weights needs {height} rows of {size}")
-    if not all(0 <= x <= 1 for row in one["weights"] for x in row):
-        raise UnusableValue(f"{name}.weights needs numbers from 0 to 1")
-    one["asked"] = _place(f"{name}.asked", given["asked"], height)
-    one["gold"] = [_place(f"{name}.gold", place, size) for place in given["gold"]]
-    if not one["gold"]:
-        raise UnusableValue(f"{name}.gold is empty; a place is needed")
-    for field in ("turned", "made"):
-        one[field] = words(f"{name}.{field}", [given[field]])[0]
-    for field in ("exchanged", "hidden"):
-        if len(given[field]) != size:
-            raise UnusableValue(f"{name}.{field} has {len(given[field])} entries; {size} needed")
-        one[field] = [
-            [words(f"{name}.{field}", [word])[0], one_number(f"{name}.{field}", chance)]
-            for word, chance in given[field]
-        ]
-    return one
-
-
-def _place(name: str, given: Any, size: int) -> int:
-    """A place in a sentence, or ValueError."""
-    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < size:
-        raise UnusableValue(f"{name} is {given!r}; a place from 0 to {size - 1} is needed")
-    return given

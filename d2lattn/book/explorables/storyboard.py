@@ -1,20 +1,22 @@
 """Storyboard (chapter 4): one step of a translator with attention, as eight pictures."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
 from d2lattn.book.explorables.traits import (
-    Flag,
-    Numbers,
-    Rows,
-    UnusableValue,
-    Whole,
+    Bool,
+    Floats,
+    Int,
+    List,
+    Matrix,
     Words,
-    rows,
-    same_length,
-    words,
+    check_indices,
+    check_same_length,
+    get_fields,
+    to_array,
+    to_words,
 )
 
 MOST = 16  # words of a sentence, for which a phone has room
@@ -22,16 +24,6 @@ ENTRIES = 6  # of each vector, for the same reason
 LIKELY = 5  # words that are shown with their probabilities
 PICTURES = ("read", "ask", "score", "normalise", "sum", "join", "step", "write")
 FIELDS = ("values", "states", "scores", "embeddings", "probabilities")
-
-
-class WordRows(Numbers):
-    """A list of lists of words."""
-
-    def validate(self, obj: Any, value: Any) -> list[list[str]]:
-        """Check a new value."""
-        if not isinstance(value, list) or not value:
-            raise UnusableValue(f"{self.name} is not a list of lists of words")
-        return [words(f"{self.name}[{i}]", row) for i, row in enumerate(value)]
 
 
 class Storyboard(Explorable):
@@ -69,30 +61,39 @@ class Storyboard(Explorable):
 
     module = "storyboard"
 
-    source = Words([]).tag(sync=True)
-    target = Words([]).tag(sync=True)
-    values = Rows([]).tag(sync=True)
-    states = Rows([]).tag(sync=True)
-    scores = Rows([]).tag(sync=True)
-    embeddings = Rows([]).tag(sync=True)
-    candidates = WordRows([]).tag(sync=True)
-    chances = Rows([]).tag(sync=True)
-    widths = Numbers([]).tag(sync=True)
-    word = Whole(0, low=0, high=MOST - 1).tag(sync=True)
-    picture = Whole(1, low=1, high=len(PICTURES)).tag(sync=True)
-    film = Flag(True).tag(sync=True)
+    source = Words(maxlen=MOST).tag(sync=True)
+    target = Words(maxlen=MOST).tag(sync=True)
+    values = Matrix([]).tag(sync=True)
+    states = Matrix([]).tag(sync=True)
+    scores = Matrix([]).tag(sync=True)
+    embeddings = Matrix([]).tag(sync=True)
+    candidates = List(Words()).tag(sync=True)
+    chances = Matrix([]).tag(sync=True)
+    widths = Floats([]).tag(sync=True)
+    word = Int(0, min=0, max=MOST - 1).tag(sync=True)
+    picture = Int(1, min=1, max=len(PICTURES)).tag(sync=True)
+    film = Bool(True).tag(sync=True)
 
     def __init__(self, source: Any, target: Any, steps: Any, vocabulary: Any, **state: Any) -> None:
         """Keep of the steps what is shown."""
-        found = {name: rows(name, _field(steps, name)) for name in FIELDS}
-        target, vocabulary = words("target", target), words("vocabulary", vocabulary)
-        chances = found.pop("probabilities")
-        same_length(target=target, probabilities=chances)
-        same_length(**{"vocabulary": vocabulary, "probabilities[0]": chances[0]})
-        likely = [_likely(row, vocabulary, one) for row, one in zip(chances, target, strict=True)]
-        kept = {
+        source, target = to_words("source", source, MOST), to_words("target", target, MOST)
+        fields = get_fields("steps", steps, FIELDS)
+        sizes = {  # of each matrix: how many rows, and how long they are
+            "values": (len(source), None),
+            "states": (len(target) + 1, None),
+            "scores": (len(target), len(source)),
+            "embeddings": (len(target), None),
+            "probabilities": (len(target), len(vocabulary)),
+        }
+        matrices = {name: to_array(name, fields[name], *size) for name, size in sizes.items()}
+        check_same_length(
+            **{"values[0]": matrices["values"][0], "states[0]": matrices["states"][0]}
+        )
+        chances = matrices.pop("probabilities")
+        likely = [_likely(row, vocabulary, word) for row, word in zip(chances, target, strict=True)]
+        shortened = {
             name: [[round(x, 4) for x in row[: None if name == "scores" else ENTRIES]] for row in m]
-            for name, m in found.items()
+            for name, m in matrices.items()
         }
         super().__init__(
             source=source,
@@ -102,25 +103,14 @@ class Storyboard(Explorable):
                 [round(row[i], 4) for i in places]
                 for row, places in zip(chances, likely, strict=True)
             ],
-            widths=[len(found["values"][0]), len(found["embeddings"][0]), len(vocabulary)],
-            **kept,
+            widths=[len(matrices["values"][0]), len(matrices["embeddings"][0]), len(vocabulary)],
+            **shortened,
             **state,
         )
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""
-        source, target = state["source"], state["target"]
-        for name in ("source", "target"):
-            if len(state[name]) > MOST:
-                raise UnusableValue(f"{name} has {len(state[name])} words; 1 to {MOST} are needed")
-        same_length(source=source, values=state["values"])
-        same_length(**{"source": source, "scores[0]": state["scores"][0]})
-        for name in ("scores", "embeddings", "candidates", "chances"):
-            same_length(**{"target": target, name: state[name]})
-        same_length(**{"target and one more": [*target, ""], "states": state["states"]})
-        same_length(**{"values[0]": state["values"][0], "states[0]": state["states"][0]})
-        if state["word"] >= len(target):
-            raise UnusableValue(f"word is {state['word']}; 0 … {len(target) - 1} is needed")
+        check_indices(state, word=len(state["target"]))
 
     def weights(self) -> list[list[float]]:
         """Softmax of the scores along the source: a row a target word."""
@@ -129,7 +119,6 @@ class Storyboard(Explorable):
 
     def words(self) -> str:
         """HTML for where no script runs."""
-        looks = self.weights()
         return paragraph(
             "Interactive figure: storyboard. How a trained translator writes a word of “"
             f"{' '.join(self.target)}” for “{' '.join(self.source)}”: it reads, asks, scores, "
@@ -137,23 +126,12 @@ class Storyboard(Explorable):
         ) + table(
             ["word", "looks at", "weight", "likeliest word", "probability"],
             [
-                (one, self.source[row.index(max(row))], max(row), *likely)
-                for one, row, *likely in zip(
-                    self.target,
-                    looks,
-                    [names[0] for names in self.candidates],
-                    [row[0] for row in self.chances],
-                    strict=True,
+                (word, self.source[row.index(max(row))], max(row), names[0], chances[0])
+                for word, row, names, chances in zip(
+                    self.target, self.weights(), self.candidates, self.chances, strict=True
                 )
             ],
         )
-
-
-def _field(steps: Any, name: str) -> Any:
-    try:
-        return steps[name] if isinstance(steps, Mapping) else getattr(steps, name)
-    except (KeyError, AttributeError):
-        raise UnusableValue(f"steps has no {name}; it needs {', '.join(FIELDS)}") from None
 
 
 def _likely(chances: Sequence[float], vocabulary: Sequence[str], written: str) -> list[int]:

@@ -3,18 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import traitlets
+
 from d2lattn.book.explorables.base import Explorable, paragraph, table
 from d2lattn.book.explorables.traits import (
-    Made,
+    Int,
     UnusableValue,
-    Whole,
-    plain,
-    rows,
-    same_length,
-    words,
+    check_count,
+    check_indices,
+    check_same_length,
+    get_fields,
+    to_array,
+    to_plain,
+    to_words,
 )
 
-MOST_COLUMNS, MOST_ROWS, MOST_CASES = 9, 12, 3  # for which a phone has room
+MOST_COLUMNS, MOST_ROWS, MOST_CASES, MOST_READERS = 9, 12, 3, 4  # for which a phone has room
 Record = dict[str, Any]
 
 
@@ -52,10 +56,10 @@ class Swap(Explorable):
 
     module = "swap"
 
-    data = Made().tag(sync=True)
-    case = Whole(0, low=0, high=MOST_CASES - 1).tag(sync=True)
-    reader = Whole(0, low=0, high=3).tag(sync=True)
-    column = Whole(-1, low=-1, high=MOST_COLUMNS - 1).tag(sync=True)
+    data = traitlets.Dict().tag(sync=True)
+    case = Int(0, min=0, max=MOST_CASES - 1).tag(sync=True)
+    reader = Int(0, min=0, max=MOST_READERS - 1).tag(sync=True)
+    column = Int(-1, min=-1, max=MOST_COLUMNS - 1).tag(sync=True)
 
     def __init__(
         self,
@@ -65,119 +69,104 @@ class Swap(Explorable):
         **state: Any,
     ) -> None:
         """Keep of the probabilities what is shown."""
-        if not isinstance(readers, Mapping) or not 1 <= len(readers) <= 4:
-            raise UnusableValue("readers needs to be a mapping of 1 to 4 names")
-        if not 1 <= len(sentences) <= MOST_CASES:
-            raise UnusableValue(
-                f"there are {len(sentences)} sentences; 1 to {MOST_CASES} are needed"
-            )
-        same_length(sentences=sentences, **dict(readers))
-        names, known = words("readers", list(readers)), words("vocabulary", vocabulary)
+        check_count("readers", readers, MOST_READERS)
+        check_count("sentences", sentences, MOST_CASES)
+        check_same_length(sentences=sentences, **dict(readers))
+        names, vocabulary = to_words("readers", list(readers)), to_words("vocabulary", vocabulary)
         cases = [
-            _case(f"sentences[{k}]", one, [saw[k] for saw in readers.values()], known)
-            for k, one in enumerate(sentences)
+            _convert_case(f"sentences[{k}]", sentence, [r[k] for r in readers.values()], vocabulary)
+            for k, sentence in enumerate(sentences)
         ]
         super().__init__(data={"readers": names, "cases": cases}, **state)
 
     def check(self, state: Record) -> None:
         """Raise ValueError for values that do not fit together."""
         data = state["data"]
-        counts = {"case": len(data["cases"]), "reader": len(data["readers"])}
-        if state["case"] < counts["case"]:
-            counts["column"] = len(data["cases"][state["case"]]["source"])
-        for name, count in counts.items():
-            if state[name] >= count:
-                raise UnusableValue(f"{name} is {state[name]}; 0 … {count - 1} is needed")
+        check_indices(state, case=len(data["cases"]), reader=len(data["readers"]))
+        check_indices(state, column=len(data["cases"][state["case"]]["source"]))
 
     def effects(self, case: int, reader: int, column: int) -> list[tuple[Any, ...]]:
         """What a column does to each row shown: a word, its chances, and those of the likeliest."""
-        one = self.data["cases"][case]
-        saw = one["readers"][reader]
-        swapped = {row: rest for row, *rest in saw["swaps"][column]} if column >= 0 else {}
-        found = []
-        for row, (word, own) in enumerate(zip(one["target"], saw["own"], strict=True)):
-            now, *other = swapped.get(row, [own])
-            found.append((word, own, now, *(other or (word, own, now))))
-        return found
+        shown = self.data["cases"][case]
+        run = shown["readers"][reader]
+        swapped = {row: rest for row, *rest in run["swaps"][column]} if column >= 0 else {}
+        effects = []
+        for row, (word, own) in enumerate(zip(shown["target"], run["own"], strict=True)):
+            now, *likeliest = swapped.get(row, [own])
+            effects.append((word, own, now, *(likeliest or (word, own, now))))
+        return effects
 
     def words(self) -> str:
         """HTML for where no script runs."""
         lines = []
-        one = self.data["cases"][self.case]
+        case = self.data["cases"][self.case]
         for reader, name in enumerate(self.data["readers"]):
-            for column, word in enumerate(one["source"]):
+            for column, word in enumerate(case["source"]):
                 effects = self.effects(self.case, reader, column)
-                if turned := [
-                    f"{found[0]} → {found[3]}" for found in effects if found[0] != found[3]
-                ]:
+                if turned := [f"{row[0]} → {row[3]}" for row in effects if row[0] != row[3]]:
                     lines.append((name, word, ", ".join(turned)))
         return paragraph(
             "Interactive figure: swap. In a translator's heatmap the state of one column comes "
-            f"from another sentence, with “{one['word']}” for “{one['source'][one['place']]}”. "
+            f"from another sentence, with “{case['word']}” for “{case['source'][case['place']]}”. "
             "Which words turn:"
         ) + table(["the encoder reads", "state exchanged", "words that turn"], lines)
 
 
-def _span(name: str, given: Any, count: int, most: int) -> range:
+def _span(name: str, ends: Any, count: int, most: int) -> range:
     """Places from the first to the last that are shown."""
-    first, last = (0, count - 1) if given is None else plain(given)
-    if not 0 <= first <= last < count:
-        raise UnusableValue(f"{name} is {first}, {last}; 0 … {count - 1} is needed")
-    if last - first >= most:
-        raise UnusableValue(f"{name} shows {last - first + 1} places; {most} at most are needed")
+    first, last = (0, count - 1) if ends is None else to_plain(ends)
+    if not 0 <= first <= last < min(count, first + most):
+        raise UnusableValue(f"{name} is {first} to {last}; at most {most} of {count} are shown")
     return range(first, last + 1)
 
 
-def _case(name: str, given: Mapping[str, Any], saw: Sequence[Any], known: list[str]) -> Record:
+def _convert_case(
+    name: str, sentence: Mapping[str, Any], runs: Sequence[Any], vocabulary: list[str]
+) -> Record:
     """One sentence as plain lists: what is shown of it, and what each translator did."""
-    if missing := [f for f in ("source", "target", "place", "word") if f not in given]:
-        raise UnusableValue(f"{name} has no {missing[0]}")
-    source, target = (words(f"{name}.{side}", given[side]) for side in ("source", "target"))
-    (word,) = words(f"{name}.word", [given["word"]])
-    columns = _span(f"{name}.columns", given.get("columns"), len(source), MOST_COLUMNS)
-    shown = _span(f"{name}.rows", given.get("rows"), len(target), MOST_ROWS)
-    if given["place"] not in columns:
-        raise UnusableValue(f"{name}: place needs to be shown")
-    if unknown := [target[row] for row in shown if target[row] not in known]:
-        raise UnusableValue(f"{name}.target has {unknown[0]!r}; vocabulary has not")
+    fields = get_fields(name, sentence, ("source", "target", "place", "word"))
+    source, target = (to_words(f"{name}.{side}", fields[side]) for side in ("source", "target"))
+    columns = _span(f"{name}.columns", sentence.get("columns"), len(source), MOST_COLUMNS)
+    shown = _span(f"{name}.rows", sentence.get("rows"), len(target), MOST_ROWS)
+    if fields["place"] not in columns:
+        raise UnusableValue(f"{name}.place needs to be shown")
+    if unknown := {target[row] for row in shown} - set(vocabulary):
+        raise UnusableValue(f"{name}.target has {min(unknown)!r}; vocabulary has not")
     return {
         "source": [source[place] for place in columns],
         "target": [target[row] for row in shown],
         "cut": [columns[0] > 0, columns[-1] < len(source) - 1],
-        "place": given["place"] - columns[0],
-        "word": word,
-        "readers": [_saw(name, one, len(target), columns, shown, target, known) for one in saw],
+        "place": fields["place"] - columns[0],
+        "word": fields["word"],
+        "readers": [_convert_run(name, run, columns, shown, target, vocabulary) for run in runs],
     }
 
 
-def _saw(
+def _convert_run(
     name: str,
-    saw: Mapping[str, Any],
-    height: int,
+    run: Mapping[str, Any],
     columns: range,
     shown: range,
     target: list[str],
-    known: list[str],
+    vocabulary: list[str],
 ) -> Record:
-    weights = rows(f"{name} weights", saw["weights"])
-    chances = plain(saw["chances"])
-    if len(weights) < height or len(chances) < height or len(weights[0]) <= columns[-1]:
-        raise UnusableValue(f"{name} weights and chances need a row for each of {height} words")
-    found = [rows(f"{name} chances", chances[row]) for row in shown]  # each (S + 1, V)
-    if len(found[0]) < columns[-1] + 2 or len(found[0][0]) != len(known):
-        raise UnusableValue(f"{name} chances need a row for none and each state, of {len(known)}")
-    ids = [known.index(target[row]) for row in shown]
-    for row, one, own in zip(shown, found, ids, strict=True):
-        if one[0][own] < max(one[0]):
+    """What one translator did with a sentence: weights, and what each exchange changes."""
+    weights = to_array(f"{name} weights", run["weights"], None, None)
+    chances = [  # of each row shown (S + 1, V)
+        to_array(f"{name} chances", run["chances"][row], None, len(vocabulary)) for row in shown
+    ]
+    words = [vocabulary.index(target[row]) for row in shown]
+    for row, before, word in zip(shown, chances, words, strict=True):
+        if before[0][word] < max(before[0]):
             raise UnusableValue(f"{name}: {target[row]!r} is not the word that is written there")
     return {
         "weights": [[round(weights[row][j], 3) for j in columns] for row in shown],
-        "own": [round(one[0][i], 3) for one, i in zip(found, ids, strict=True)],
+        "own": [round(rows[0][word], 3) for rows, word in zip(chances, words, strict=True)],
         "swaps": [
             [
                 effect
-                for row, (one, i) in enumerate(zip(found, ids, strict=True))
-                if (effect := _effect(row, one[0], one[1 + j], i, known))
+                for row, (rows, word) in enumerate(zip(chances, words, strict=True))
+                if (effect := _effect(row, rows[0], rows[1 + j], word, vocabulary))
             ]
             for j in columns
         ],

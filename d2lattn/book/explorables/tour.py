@@ -1,313 +1,29 @@
-"""Tour (chapter 7): the whole Transformer in one drawing, walked block by block."""
+"""Tour (chapter 7): the whole Transformer in one drawing, walked block by block.
+
+The drawing and the sentences of the walk are in ``tour.json``.
+"""
 
 import html
+import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
+import traitlets
+
 from d2lattn.book.explorables.base import Explorable, clip, paragraph, table
-from d2lattn.book.explorables.traits import (
-    Numbers,
-    UnusableValue,
-    Whole,
-    one_number,
-    plain,
-    same_length,
-    words,
-)
+from d2lattn.book.explorables.traits import Int, UnusableValue, check_indices, to_array, to_words
 
 MOST = 16  # words of a sentence, for which a phone has room
 LIKELY = 5
-STOPS = (
-    *("source", "embed", "position", "ask itself", "add", "network", "encoded"),
-    *("target", "enter", "ask the past", "add past", "ask the source", "add source"),
-    *("decoder network", "decoded", "dense", "softmax"),
-)
+WALK = json.loads(files("d2lattn.book.explorables").joinpath("tour.json").read_text("utf-8"))
+STOPS = tuple(stop["key"] for stop in WALK["stops"])
 """The stops of the walk, in the order of the flow; what links, lengths and looks are named by."""
 
-SHORT = {
-    "letters become vectors": ("source", "embed", "position", "target", "enter"),
-    "attention": ("ask itself", "ask the past", "ask the source"),
-    "add & norm, and the network": (
-        *("add", "encoded", "add past", "add source", "decoded"),
-        *("network", "decoder network"),
-    ),
-    "scores": ("dense", "softmax"),
-}
+SHORT = {stop["name"]: tuple(stop["stops"]) for stop in WALK["short"]}
 """The stops of the short walk, and what each of them lights."""
-
-# --- the drawing, from the bottom to the top ------------------------------------------------------
-
-SIZE = [320, 450, 134, 26]  # the drawing, and a box of it
-PITCH, LEFT, RIGHT = 34, 14, 172
-TOKENS = 18  # letters for which a box has room
-DESCRIPTION = (
-    "Two columns, read upwards. Left, the encoder: source tokens, embedding times root D, "
-    "positions added, then several times a block of self-attention, add and norm, feed-forward, "
-    "add and norm. Right, the decoder: target tokens, embedding, positions, then several times a "
-    "block of masked self-attention, add and norm, cross-attention, add and norm, feed-forward, "
-    "add and norm; above these dense, softmax and the next words. Around each attention and each "
-    "feed-forward a line leads to the add and norm after it. From the top of the encoder an arrow "
-    "brings keys and values into cross-attention."
-)
-
-
-def _top(k: int) -> int:
-    """Where box k of a column begins; the blocks that repeat have room around them."""
-    return SIZE[1] - 24 - SIZE[3] - PITCH * k - 8 * (k >= 3) - 14 * (k >= 9)
-
-
-def _middle(k: int) -> int:
-    return _top(k) + SIZE[3] // 2
-
-
-def _drawing(
-    source: Sequence[str], target: Sequence[str], num_layers: int, begin: str
-) -> dict[str, Any]:
-    """Boxes [stop, x, y, label], wires [stop that lights them, line, tip], frames and texts."""
-    read, given = clip(" ".join(source), TOKENS), clip(" ".join([begin, *target[:-1]]), TOKENS)
-    encoder = [
-        *((1, read), (2, "embedding × √D"), (3, "+ positions")),
-        *((4, "self-attention"), (5, "add & norm"), (6, "feed-forward"), (7, "add & norm")),
-    ]
-    decoder = [
-        *((8, given), (9, "embedding × √D"), (9, "+ positions")),
-        *((10, "masked self-attention"), (11, "add & norm"), (12, "cross-attention")),
-        *((13, "add & norm"), (14, "feed-forward"), (15, "add & norm")),
-        *((16, "dense"), (17, "softmax"), (17, clip(" ".join(target), TOKENS))),
-    ]
-    boxes, wires = [], []
-    half = SIZE[2] // 2
-    for x, column, around in ((LEFT, encoder, (3, 5)), (RIGHT, decoder, (3, 5, 7))):
-        middle = x + half
-        for k, (stop, label) in enumerate(column):
-            boxes.append([stop, x, _top(k), label])
-            if k:
-                end = _top(k) + SIZE[3]
-                tip = f"M{middle} {end}l-4 6h8z"
-                wires.append([0, f"M{middle} {_top(k - 1)}V{end}", tip])
-        outer, side, turn = (7, x, -5) if x == LEFT else (313, x + SIZE[2], 5)
-        for k in around:
-            line = f"M{middle} {_top(k) + SIZE[3] + 6}H{outer}V{_middle(k + 1)}H{side}"
-            tip = f"M{side} {_middle(k + 1)}l{turn}-4v8z"
-            wires.append([column[k + 1][0], line, tip])
-    up = f"M{LEFT + half} {_top(6)}V{_top(6) - 20}H160V{_middle(5)}H{RIGHT}"
-    wires.append([12, up, f"M{RIGHT} {_middle(5)}l-6-4v8z"])
-    bottom = _top(3) + SIZE[3] + 9
-    frames = "".join(f"M{x} {_top(k) - 8}h152V{bottom}h-152z" for x, k in ((2, 6), (166, 8)))
-    texts = [
-        [LEFT + half, SIZE[1] - 6, "the encoder reads"],
-        [RIGHT + half, SIZE[1] - 6, "the decoder reads"],
-        [20, _top(6) - 13, f"{num_layers} ×"],
-        [184, _top(8) - 11, f"{num_layers} ×"],
-        [118, _top(6) - 25, "keys, values"],
-    ]
-    return {"size": SIZE, "boxes": boxes, "wires": wires, "frames": frames, "texts": texts}
-
-
-def _svg(drawing: dict[str, Any]) -> str:
-    """The drawing where no script runs, in the colour of the text around it."""
-    width, height, wide, high = drawing["size"]
-    boxes = "".join(f"M{x} {y}h{wide}v{high}h-{wide}z" for _, x, y, _ in drawing["boxes"])
-    lines = boxes + drawing["frames"] + "".join(line for _, line, _ in drawing["wires"])
-    texts = [[x + wide // 2, y + 17, label] for _, x, y, label in drawing["boxes"]]
-    written = "".join(
-        f'<text x="{x}" y="{y}">{html.escape(text)}</text>'
-        for x, y, text in texts + drawing["texts"]
-    )
-    return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" fill="currentColor" '
-        'font-size="12" text-anchor="middle" style="max-width:100%">'
-        f"<title>The whole Transformer</title><desc>{DESCRIPTION}</desc>"
-        f'<path fill="none" stroke="currentColor" d="{lines}"/>'
-        f'<path d="{"".join(tip for *_, tip in drawing["wires"])}"/>{written}</svg>'
-    )
-
-
-def _shortened(drawing: dict[str, Any]) -> dict[str, Any]:
-    """The same drawing, its boxes and wires lit at the stops of the short walk."""
-    at = {STOPS.index(one) + 1: k for k, several in enumerate(SHORT.values(), 1) for one in several}
-    plainer = {"embedding × √D": "embedding", "dense": "scores"}
-    boxes = [[at[stop], x, y, plainer.get(label, label)] for stop, x, y, label in drawing["boxes"]]
-    boxes[-1][3] = f"writes {boxes[-1][3]}"
-    wires = [[at.get(stop, 0), line, tip] for stop, line, tip in drawing["wires"]]
-    return drawing | {"boxes": boxes, "wires": wires}
-
-
-# --- the words of the walk ------------------------------------------------------------------------
-
-
-def _said(
-    source: Sequence[str], target: Sequence[str], n: Mapping[str, int], begin: str
-) -> list[list[str]]:
-    """Of each stop: name, sentences, formula, letters that go in and come out, and of weights."""
-    width = f"{n['D'] / n['H']:g}"
-    norm = "normed: brought to mean 0 and variance 1"
-    ask = "softmax(QKᵀ / √(D/H)) V"
-    return [
-        [
-            "source tokens",
-            f"The encoder gets the whole source sentence at once: {n['S']} tokens, each as its "
-            "number in a vocabulary.",
-            f"X = [{', '.join(clip(word, 16) for word in source)}]",
-            "",
-            "B S",
-        ],
-        [
-            "embedding × √D",
-            f"Each token is looked up in a table: a vector of {n['D']} numbers. Times √D = "
-            f"{math.sqrt(n['D']):.1f} they are about as large as the waves that are added next.",
-            "x = √D · E[token]",
-            "B S",
-            "B S D",
-        ],
-        [
-            "positions added",
-            "Attention by itself sees no order. So each place has a pattern of sines and cosines, "
-            "which is added to whatever token stands there.",
-            "x + p(place)",
-            "B S D",
-            "B S D",
-        ],
-        [
-            "self-attention",
-            "Each word asks all words of its own sentence, itself included. Queries, keys and "
-            f"values come from the same vectors; {n['H']} heads ask side by side, each {width} "
-            "wide.",
-            f"{ask}, with Q, K and V from x",
-            "B S D",
-            "B S D",
-            "B H S S",
-        ],
-        [
-            "add & norm",
-            "What attention found is added to what went in: nothing is lost, and a gradient has a "
-            f"straight way back. Then each vector is {norm}.",
-            "LN(x + attention(x))",
-            "B S D",
-            "B S D",
-        ],
-        [
-            "feed-forward",
-            f"The same small network at every place, each on its own: {n['D']} numbers become "
-            f"{n['F']}, negative ones 0, and {n['F']} become {n['D']}. It mixes no words; only "
-            "attention does.",
-            "W₂ relu(W₁x + b₁) + b₂",
-            "B S D",
-            "B S D",
-        ],
-        [
-            "add & norm: the block ends",
-            "Added and normed again. A block's output has the shape of its input, so "
-            f"{n['N']} can stand on each other. What the last one gives is kept for the decoder.",
-            "LN(x + FFN(x))",
-            "B S D",
-            "B S D",
-        ],
-        [
-            "target tokens",
-            f"The decoder gets what is written so far, after the sign {begin}. In training that is "
-            "the whole target, moved by one step; when it writes, its own words.",
-            f"Y = [{', '.join(clip(word, 16) for word in [begin, *target[:-1]])}]",
-            "",
-            "B T",
-        ],
-        [
-            "embedding and positions",
-            "The same as on the left, with a table of its own: look up, times √D, add the waves of "
-            "the step.",
-            "x = √D · E[token] + p(step)",
-            "B T",
-            "B T D",
-        ],
-        [
-            "masked self-attention",
-            "Each step asks the steps up to itself. Later ones get the weight 0: in training they "
-            "stand there already, and the first of them is the word to be predicted.",
-            "softmax(mask(QKᵀ / √(D/H))) V, with Q, K and V from x",
-            "B T D",
-            "B T D",
-            "B H T T",
-        ],
-        [
-            "add & norm",
-            f"What the step found in its own past is added to what it was; then {norm}.",
-            "LN(x + attention(x))",
-            "B T D",
-            "B T D",
-        ],
-        [
-            "cross-attention",
-            "Here the two halves meet: each step asks the source sentence, as in chapter 4. The "
-            "queries come from the decoder, keys and values from the top of the encoder.",
-            f"{ask}, with Q from x; K and V from the encoder",
-            "B T D, B S D",
-            "B T D",
-            "B H T S",
-        ],
-        [
-            "add & norm",
-            f"What the step found in the source is added to what it was; then {norm}.",
-            "LN(x + attention(x, source))",
-            "B T D",
-            "B T D",
-        ],
-        [
-            "feed-forward",
-            "Again a small network at every step, each on its own.",
-            "W₂ relu(W₁x + b₁) + b₂",
-            "B T D",
-            "B T D",
-        ],
-        [
-            "add & norm: the block ends",
-            f"Added and normed: one decoder block is done. There are {n['N']}, and each of them "
-            "asks the same top of the encoder.",
-            "LN(x + FFN(x))",
-            "B T D",
-            "B T D",
-        ],
-        [
-            "dense",
-            f"One linear map gives each of the {n['V']} target words a score, at every step.",
-            "Wx + b",
-            "B T D",
-            "B T V",
-        ],
-        [
-            "softmax: the next words",
-            "The scores become probabilities of the word that comes next. The likeliest is "
-            "written, and goes in below as the next step.",
-            "softmax(Wx + b)",
-            "B T V",
-            "B T V",
-        ],
-    ]
-
-
-def _said_shortly(n: Mapping[str, int]) -> list[str]:
-    """A sentence or two for each stop of the short walk, about letters."""
-    return [
-        f"Each letter is looked up in a table: a vector of {n['D']} numbers. The pattern of its "
-        "place is added to it.",
-        "Letters that are read ask each other. A place of the answer asks itself and the places "
-        "before it, then all that was read.",
-        "What a part found is added to what went in, and the sum is brought to one size. The "
-        "network, too, takes each place by itself.",
-        f"Each of {n['V']} tokens gets a score at every place, and softmax makes probabilities of "
-        "the scores. The likeliest is written.",
-    ]
-
-
-class Shown(Numbers):
-    """What is shown, as the constructor made it."""
-
-    def validate(self, obj: Any, value: Any) -> Any:
-        """Check a new value."""
-        if not value or not isinstance(value, list | dict):
-            raise UnusableValue(f"{self.name} is made from the sentence; make another figure")
-        return value
 
 
 class TransformerTour(Explorable):
@@ -344,9 +60,9 @@ class TransformerTour(Explorable):
 
     module = "tour"
 
-    drawing: Any = Shown([]).tag(sync=True)
-    stops: Any = Shown([]).tag(sync=True)
-    block = Whole(1, low=1, high=len(STOPS)).tag(sync=True)
+    drawing = traitlets.Dict().tag(sync=True)
+    stops: Any = traitlets.List().tag(sync=True)
+    block = Int(1, min=1, max=len(STOPS)).tag(sync=True)
 
     def __init__(
         self,
@@ -367,32 +83,27 @@ class TransformerTour(Explorable):
         short: bool = False,
     ) -> None:
         """Make the drawing and the stops."""
-        source, target = words("source", source), words("target", target)
-        for name, found in (("source", source), ("target", target)):
-            if len(found) > MOST:
-                raise UnusableValue(f"{name} has {len(found)} words; 1 to {MOST} are needed")
-        n = {"B": batch_size, "S": len(source), "T": len(target), "D": num_hiddens}
-        n |= {"F": ffn_num_hiddens, "H": num_heads, "N": num_layers, "V": vocab_size}
-        for letter, size in n.items():
-            if not one_number(letter, size).is_integer() or size < 1:
-                raise UnusableValue(f"{letter} is {size}; a whole number from 1 is needed")
-        drawing = _drawing(source, target, num_layers, begin)
-        stops = [_stop(words, n) for words in _said(source, target, n, begin)]
-        names: Sequence[str] = STOPS
+        source, target = to_words("source", source, MOST), to_words("target", target, MOST)
+        sizes = {"B": batch_size, "S": len(source), "T": len(target), "D": num_hiddens}
+        sizes |= {"F": ffn_num_hiddens, "H": num_heads, "N": num_layers, "V": vocab_size}
+        to_array("sizes", list(sizes.values()), None, low=1)
+        values = _placeholder_values(source, target, begin, sizes)
         if short:
-            drawing, names = _shortened(drawing), list(SHORT)
+            names = list(SHORT)
             stops = [
-                {"name": name, "said": said}
-                for name, said in zip(SHORT, _said_shortly(n), strict=True)
+                {"name": stop["name"], "said": stop["text"].format(**values)}
+                for stop in WALK["short"]
             ]
-            if block > len(names):
-                raise UnusableValue(f"block is {block}; the short walk has {len(names)} stops")
-        for key, values in (("link", links), ("length", lengths), ("look", looks)):
-            for stop, value in (values or {}).items():
-                if stop not in names:
-                    raise UnusableValue(f"there is no stop {stop!r}; there are {', '.join(names)}")
-                stops[names.index(stop)][key] = CHECKS[key](value)
-        super().__init__(drawing=drawing, stops=stops, block=block)
+        else:
+            names = list(STOPS)
+            stops = [_fill_stop(stop, values, sizes) for stop in WALK["stops"]]
+        check_indices({"block": block - 1}, block=len(names))
+        for key, entries in (("link", links), ("length", lengths), ("look", looks)):
+            for name, value in (entries or {}).items():
+                if name not in names:
+                    raise UnusableValue(f"there is no stop {name!r}; there are {', '.join(names)}")
+                stops[names.index(name)][key] = CONVERTERS[key](value)
+        super().__init__(drawing=_fill_drawing(values, short), stops=stops, block=block)
 
     @classmethod
     def of(
@@ -425,35 +136,38 @@ class TransformerTour(Explorable):
             block: the stop that is lit, from 1.
         """
         place, step = follow or (max(0, len(source) - 2), min(1, len(target) - 1))
-        inside, scores = _run(model, source, target, source_vocab, target_vocab, layer)
-        read, asking = source[place], ["<bos>", *target[:-1]]
+        outputs, scores = _run(model, source, target, source_vocab, target_vocab, layer)
+        word, inputs = source[place], ["<bos>", *target[:-1]]
         encoder, decoder, first = model.encoder, model.decoder, model.encoder.blks[0]
         lengths = {
-            stop: (f"of “{word}”", inside[stop][0, at].norm().item())
-            for stops, word, at in ((STOPS[1:7], read, place), (STOPS[8:15], asking[step], step))
-            for stop in stops
+            name: (f"of “{token}”", outputs[name][0, position].norm().item())
+            for names, token, position in (
+                (STOPS[1:7], word, place),
+                (STOPS[8:15], inputs[step], step),
+            )
+            for name in names
         }
         which = f"head {head + 1} of block {layer + 1}"
-        probabilities, places = scores[0, step].softmax(dim=-1).topk(min(LIKELY, scores.shape[-1]))
+        probabilities, numbers = scores[0, step].softmax(dim=-1).topk(min(LIKELY, scores.shape[-1]))
         looks: dict[str, Any] = {
             "ask itself": (
-                f"“{read}” looks at ({which})",
+                f"“{word}” looks at ({which})",
                 source,
                 encoder.attention_weights[0, layer, head, place],
             ),
             "ask the past": (
-                f"The step of “{asking[step]}” looks at ({which})",
-                asking,
+                f"The step of “{inputs[step]}” looks at ({which})",
+                inputs,
                 decoder.self_attention_weights[0, layer, head, step],
             ),
             "ask the source": (
-                f"The step of “{asking[step]}” looks at ({which})",
+                f"The step of “{inputs[step]}” looks at ({which})",
                 source,
                 decoder.attention_weights[0, layer, head, step],
             ),
             "softmax": (
-                f"After “{asking[step]}” come",
-                [target_vocab.tokens[number] for number in places.tolist()],
+                f"After “{inputs[step]}” come",
+                [target_vocab.tokens[number] for number in numbers.tolist()],
                 probabilities,
             ),
         }
@@ -474,64 +188,134 @@ class TransformerTour(Explorable):
     def words(self) -> str:
         """HTML for where no script runs."""
         if "gives" in self.stops[0]:
-            blocks = (
-                ["block", "it gives"],
-                [(self.stops[k]["name"], self.stops[k]["gives"]) for k in (3, 9, 11, 5, 15)],
-            )
+            rows = [(self.stops[k]["name"], self.stops[k]["gives"]) for k in (3, 9, 11, 5, 15)]
+            blocks = table(["block", "it gives"], rows)
         else:
-            blocks = ["block", "what it does"], [(one["name"], one["said"]) for one in self.stops]
+            blocks = table(
+                ["block", "what it does"], [(stop["name"], stop["said"]) for stop in self.stops]
+            )
         return (
             paragraph(
                 "Interactive figure: the whole Transformer. A walk through its blocks says what "
                 "each does, what goes in and what comes out."
             )
-            + _svg(self.drawing)
-            + table(*blocks)
+            + _draw_svg(self.drawing)
+            + blocks
         )
 
 
-def _stop(words: list[str], n: Mapping[str, int]) -> dict[str, Any]:
-    name, said, formula, gets, gives, *weights = words
-    found = {"name": name, "said": said, "formula": formula, "gives": _shape(gives, n)}
-    if weights:
-        found["weights"] = _shape(weights[0], n)
-    if gets:
-        found["gets"] = " and ".join(_shape(one, n) for one in gets.split(", "))
-    return found | {"count": math.prod(n[letter] for letter in gives.split())}
+def _placeholder_values(
+    source: list[str], target: list[str], begin: str, sizes: Mapping[str, int]
+) -> dict[str, Any]:
+    """What stands in the place of {names} in ``tour.json``."""
+    inputs = [begin, *target[:-1]]
+    labels = {"source": source, "target": target, "decoder": inputs}
+    lists = {"source_words": source, "decoder_words": inputs}
+    return {
+        **sizes,
+        "begin": begin,
+        "root": f"{math.sqrt(sizes['D']):.1f}",
+        "width": f"{sizes['D'] / sizes['H']:g}",
+        # as many letters as a box of the drawing has room for
+        **{name: clip(" ".join(words), 18) for name, words in labels.items()},
+        **{name: ", ".join(clip(word, 16) for word in words) for name, words in lists.items()},
+    }
 
 
-def _shape(letters: str, n: Mapping[str, int]) -> str:
+def _fill_stop(
+    stop: Mapping[str, Any], values: Mapping[str, Any], sizes: Mapping[str, int]
+) -> dict[str, Any]:
+    filled = {
+        "name": stop["name"],
+        "said": stop["text"].format(**values),
+        "formula": stop["formula"].format(**values),
+        "gives": _shape(stop["gives"], sizes),
+    }
+    if "weights" in stop:
+        filled["weights"] = _shape(stop["weights"], sizes)
+    if "gets" in stop:
+        filled["gets"] = " and ".join(_shape(letters, sizes) for letters in stop["gets"])
+    return filled | {"count": math.prod(sizes[letter] for letter in stop["gives"].split())}
+
+
+def _shape(letters: str, sizes: Mapping[str, int]) -> str:
     """Letters and numbers of a shape.
 
     >>> _shape("B S", {"B": 1, "S": 7})
     '(B, S) = (1, 7)'
     """
     names = letters.split()
-    return f"({', '.join(names)}) = ({', '.join(str(n[one]) for one in names)})"
+    return f"({', '.join(names)}) = ({', '.join(str(sizes[name]) for name in names)})"
 
 
-def _link(address: Any) -> str:
+def _fill_drawing(values: Mapping[str, Any], short: bool) -> dict[str, Any]:
+    """Boxes [stop, x, y, label], wires [stop that lights them, line, tip], frames and texts.
+
+    In the short walk, boxes and wires are lit at its stops.
+    """
+    drawing = WALK["drawing"]
+    lit_at = {k: k for k in range(len(STOPS) + 1)}  # 0 is lit nowhere
+    labels = {}
+    if short:
+        labels = WALK["plain_labels"]
+        for k, names in enumerate(SHORT.values(), 1):
+            for name in names:
+                lit_at[STOPS.index(name) + 1] = k
+    return {
+        "size": drawing["size"],
+        "boxes": [
+            [lit_at[stop], x, y, labels.get(label, label).format(**values)]
+            for stop, x, y, label in drawing["boxes"]
+        ],
+        "wires": [[lit_at[stop], line, tip] for stop, line, tip in drawing["wires"]],
+        "frames": drawing["frames"],
+        "texts": [[x, y, text.format(**values)] for x, y, text in drawing["texts"]],
+    }
+
+
+def _draw_svg(drawing: Mapping[str, Any]) -> str:
+    """The drawing where no script runs, in the colour of the text around it."""
+    width, height, box_width, box_height = drawing["size"]
+    boxes = "".join(
+        f"M{x} {y}h{box_width}v{box_height}h-{box_width}z" for _, x, y, _ in drawing["boxes"]
+    )
+    lines = boxes + drawing["frames"] + "".join(line for _, line, _ in drawing["wires"])
+    labels = [[x + box_width // 2, y + 17, label] for _, x, y, label in drawing["boxes"]]
+    texts = "".join(
+        f'<text x="{x}" y="{y}">{html.escape(text)}</text>'
+        for x, y, text in labels + drawing["texts"]
+    )
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" fill="currentColor" '
+        'font-size="12" text-anchor="middle" style="max-width:100%">'
+        f"<title>The whole Transformer</title><desc>{WALK['description']}</desc>"
+        f'<path fill="none" stroke="currentColor" d="{lines}"/>'
+        f'<path d="{"".join(tip for *_, tip in drawing["wires"])}"/>{texts}</svg>'
+    )
+
+
+def _convert_link(address: Any) -> str:
     if not isinstance(address, str) or not re.fullmatch(r"(?!//)[\w./-]*(#[\w.-]+)?", address):
-        raise UnusableValue(
-            f"link is {address!r}; an anchor or an address within the book is needed"
-        )
+        raise UnusableValue(f"link is {address!r}; it needs to be an address within the book")
     return address
 
 
-def _length(value: Any) -> list[Any]:
-    label, length = value
-    return [str(label), round(one_number("length", length), 3)]
+def _convert_length(entry: tuple[str, float]) -> list[Any]:
+    label, length = entry
+    return [label, round(to_array("length", [length], 1)[0], 3)]
 
 
-def _look(value: Any) -> list[Any]:
-    label, names, weights = value
-    names = words("names of a look", names)
-    found = [round(one_number("weight", x), 4) for x in plain(weights)]
-    same_length(names=names, weights=found)
-    return [str(label), names, found]
+def _convert_look(entry: tuple[str, Sequence[str], Any]) -> list[Any]:
+    label, names, weights = entry
+    weights = to_array("weights of a look", weights, len(names))
+    return [label, to_words("names of a look", names), [round(x, 4) for x in weights]]
 
 
-CHECKS = {"link": _link, "length": _length, "look": _look}
+CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "link": _convert_link,
+    "length": _convert_length,
+    "look": _convert_look,
+}
 
 
 def _run(
@@ -541,24 +325,24 @@ def _run(
     encoder, decoder = model.encoder, model.decoder
     if encoder.blks[0].addnorm1.norm_first:
         raise UnusableValue("the model norms first; the drawing shows the norm after each sum")
-    inside: dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
     hooks = []
 
     def watch(module: Any, before: str, after: str) -> None:
-        def keep(_module: Any, given: tuple[Any, ...], result: Any) -> None:
-            inside.update({before: given[-1], after: result})
+        def keep(_module: Any, inputs: tuple[Any, ...], result: Any) -> None:
+            outputs.update({before: inputs[-1], after: result})
 
         hooks.append(module.register_forward_hook(keep))
 
     left, right = encoder.blks[layer], decoder.blks[layer]
     hooks.append(
         encoder.pos_encoding.register_forward_hook(
-            lambda _module, given, result: inside.update(embed=given[0], position=result)
+            lambda _module, inputs, result: outputs.update(embed=inputs[0], position=result)
         )
     )
     hooks.append(
         decoder.pos_encoding.register_forward_hook(
-            lambda _module, _given, result: inside.update(enter=result)
+            lambda _module, _inputs, result: outputs.update(enter=result)
         )
     )
     # An add & norm is given what went in and what the sublayer made of it.
@@ -579,4 +363,4 @@ def _run(
         model.train(training)
         for hook in hooks:
             hook.remove()
-    return {name: found.detach() for name, found in inside.items()}, scores.detach()
+    return {name: output.detach() for name, output in outputs.items()}, scores.detach()

@@ -3,7 +3,7 @@
 import math
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
-from d2lattn.book.explorables.traits import Flag, OneOf, Whole
+from d2lattn.book.explorables.traits import Bool, Choice, Int
 
 FAR, REACH, ASKS, MOST = 24, 6, 3, 12
 
@@ -36,13 +36,13 @@ class TurningClock(Explorable):
 
     module = "turning_clock"
 
-    way = OneOf(("turned", "added", "none"), "turned").tag(sync=True)
-    place = Whole(1, low=0, high=FAR).tag(sync=True)
-    distance = Whole(1, low=-REACH, high=REACH).tag(sync=True)
-    ahead = Whole(0, low=-ASKS, high=ASKS).tag(sync=True)
+    way = Choice(("turned", "added", "none"), "turned").tag(sync=True)
+    place = Int(1, min=0, max=FAR).tag(sync=True)
+    distance = Int(1, min=-REACH, max=REACH).tag(sync=True)
+    ahead = Int(0, min=-ASKS, max=ASKS).tag(sync=True)
 
-    together = Flag(False).tag(sync=True)
-    moved = Whole(0, low=0, high=MOST).tag(sync=True)
+    together = Bool(False).tag(sync=True)
+    moved = Int(0, min=0, max=MOST).tag(sync=True)
 
     def words(self) -> str:
         """HTML for where no script runs."""

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import traitlets
+
 from d2lattn.book.explorables.base import Explorable, paragraph, table
-from d2lattn.book.explorables.traits import Made, UnusableValue, Whole, Words
+from d2lattn.book.explorables.traits import Int, UnusableValue, Words, get_fields
 
 MOST_TOKENS, MOST_FIRST, MOST_HEADS, MOST_NUMBERS, MOST_LAYERS = 24, 4, 128, 256, 128
 NUMBER_BYTES = (1, 2, 4)
@@ -45,17 +47,17 @@ class WritersMemory(Explorable):
 
     module = "writers_memory"
 
-    tokens = Words(TEXT.split(), most=MOST_TOKENS).tag(sync=True)
-    models = Made().tag(sync=True)
-    query_heads = Whole(8, low=1, high=MOST_HEADS).tag(sync=True)
-    kv_heads = Whole(8, low=1, high=MOST_HEADS).tag(sync=True)
-    head_dim = Whole(64, low=1, high=MOST_NUMBERS).tag(sync=True)
-    layers = Whole(32, low=1, high=MOST_LAYERS).tag(sync=True)
-    number_bytes = Whole(2, low=1, high=4).tag(sync=True)
-    window = Whole(0, low=0, high=MOST_TOKENS).tag(sync=True)
-    num_first = Whole(0, low=0, high=MOST_FIRST).tag(sync=True)
-    written = Whole(12, low=1, high=MOST_TOKENS).tag(sync=True)
-    asked = Whole(2, low=0, high=MOST_TOKENS - 1).tag(sync=True)
+    tokens = Words(TEXT.split(), maxlen=MOST_TOKENS).tag(sync=True)
+    models = traitlets.Dict().tag(sync=True)
+    query_heads = Int(8, min=1, max=MOST_HEADS).tag(sync=True)
+    kv_heads = Int(8, min=1, max=MOST_HEADS).tag(sync=True)
+    head_dim = Int(64, min=1, max=MOST_NUMBERS).tag(sync=True)
+    layers = Int(32, min=1, max=MOST_LAYERS).tag(sync=True)
+    number_bytes = Int(2, min=1, max=4).tag(sync=True)
+    window = Int(0, min=0, max=MOST_TOKENS).tag(sync=True)
+    num_first = Int(0, min=0, max=MOST_FIRST).tag(sync=True)
+    written = Int(12, min=1, max=MOST_TOKENS).tag(sync=True)
+    asked = Int(2, min=0, max=MOST_TOKENS - 1).tag(sync=True)
 
     def __init__(
         self,
@@ -70,18 +72,17 @@ class WritersMemory(Explorable):
         super().__init__(models={n: self._sizes(n, m) for n, m in (models or {}).items()}, **state)
 
     @classmethod
-    def _sizes(cls, name: str, given: Mapping[str, int]) -> dict[str, int]:
+    def _sizes(cls, name: str, model: Mapping[str, int]) -> dict[str, int]:
         """Sizes of a model, or ValueError that names the model."""
-        if set(given) != set(SIZES):
-            raise UnusableValue(f"{name} has {', '.join(given)}; {', '.join(SIZES)} are needed")
         traits = cls.class_traits()
-        sizes = {one: traits[one].validate(cls, given[one]) for one in SIZES}
-        _shared(sizes, name)
+        fields = get_fields(name, model, SIZES)
+        sizes = {size: traits[size].validate(None, value) for size, value in fields.items()}
+        _check_sharing(sizes, name)
         return sizes
 
     def check(self, state: dict[str, Any]) -> None:
         """Raise ValueError for values that do not fit together."""
-        _shared(state, "the figure")
+        _check_sharing(state, "the figure")
         if state["number_bytes"] not in NUMBER_BYTES:
             raise UnusableValue(f"number_bytes is {state['number_bytes']}; 1, 2 or 4 is needed")
         count = len(state["tokens"])
@@ -102,11 +103,11 @@ class WritersMemory(Explorable):
             "bytes are kept of it, and which tokens can still be asked."
         ) + table(
             [*sizes, "bytes a number", "bytes a token"],
-            [(*(getattr(self, one) for one in SIZES), self.number_bytes, self.token_bytes)],
+            [(*(getattr(self, size) for size in SIZES), self.number_bytes, self.token_bytes)],
         )
 
 
-def _shared(state: Mapping[str, int], name: str) -> None:
+def _check_sharing(state: Mapping[str, int], name: str) -> None:
     """Raise a ValueError unless heads of queries share heads of keys evenly."""
     if state["query_heads"] % state["kv_heads"]:
         raise UnusableValue(

@@ -6,10 +6,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import traitlets
-
 from d2lattn.book.explorables.base import Explorable, paragraph, table
-from d2lattn.book.explorables.traits import Flag, Numbers, UnusableValue, Whole
+from d2lattn.book.explorables.traits import (
+    Bool,
+    Converted,
+    Floats,
+    Int,
+    UnusableValue,
+    check_indices,
+)
 
 MOST_WEIGHTS, MOST_HEADS = 20_000, 8
 SHORTEST, LONGEST = 2, 7  # letters of a word; a map of 15 places is what a phone has room for
@@ -18,30 +23,18 @@ MOST_LETTERS = 26
 Packed = dict[str, Any]
 
 
-class Network(traitlets.TraitType[Packed, Any]):
-    """A decoder without a source, or what such a one was packed into."""
-
-    def default(self, obj: Any = None) -> Packed:
-        """None: there is no figure without."""
-        return {}
-
-    def validate(self, obj: Any, value: Any) -> Packed:
-        """Check a new value."""
-        if isinstance(value, Mapping) and set(value) == {"heads", "pre", "parts"}:
-            return dict(value)
-        return _packed(value)
+def convert_network(_name: str, value: Any) -> Packed:
+    """Pack a decoder without a source; what such a one was packed into stays as it is."""
+    if isinstance(value, Mapping) and set(value) == {"heads", "pre", "parts"}:
+        return dict(value)
+    return pack_decoder(value)
 
 
-class Word(traitlets.TraitType[str, Any]):
-    """A word of two to seven small letters."""
-
-    def validate(self, obj: Any, value: Any) -> str:
-        """Check a new value."""
-        if not isinstance(value, str) or not re.fullmatch(f"[a-z]{{{SHORTEST},{LONGEST}}}", value):
-            raise UnusableValue(
-                f"{self.name} is {value!r:.40}; {SHORTEST} to {LONGEST} letters are needed"
-            )
-        return value
+def check_word(name: str, value: Any) -> str:
+    """Raise ValueError unless it is a word of two to seven small letters."""
+    if not isinstance(value, str) or not re.fullmatch(f"[a-z]{{{SHORTEST},{LONGEST}}}", value):
+        raise UnusableValue(f"{name} is {value!r:.40}; {SHORTEST} to {LONGEST} letters are needed")
+    return value
 
 
 class TransformerXray(Explorable):
@@ -80,21 +73,20 @@ class TransformerXray(Explorable):
 
     module = "xray"
 
-    network = Network().tag(sync=True)
-    word = Word("bead").tag(sync=True)
-    layer = Whole(0, low=0, high=MOST_HEADS - 1).tag(sync=True)
-    head = Whole(0, low=0, high=MOST_HEADS - 1).tag(sync=True)
-    position = Whole(4, low=0, high=2 * LONGEST).tag(sync=True)
-    mask = Flag(True).tag(sync=True)
-    positions = Flag(True).tag(sync=True)
-    forced = Flag(False).tag(sync=True)
-    lengths = Numbers([3, 6]).tag(sync=True)
+    network = Converted(convert_network, {}).tag(sync=True)
+    word = Converted(check_word, "bead").tag(sync=True)
+    layer = Int(0, min=0, max=MOST_HEADS - 1).tag(sync=True)
+    head = Int(0, min=0, max=MOST_HEADS - 1).tag(sync=True)
+    position = Int(4, min=0, max=2 * LONGEST).tag(sync=True)
+    mask = Bool(True).tag(sync=True)
+    positions = Bool(True).tag(sync=True)
+    forced = Bool(False).tag(sync=True)
+    lengths = Floats([3, 6], minlen=2, maxlen=2).tag(sync=True)
 
     def __init__(self, network: Any, word: Any = "bead", **state: Any) -> None:
         """Start at the arrow, with the last layer."""
-        traits = type(self).class_traits()
-        packed = traits["network"].validate(self, network)
-        word = traits["word"].validate(self, word)
+        packed = convert_network("network", network)
+        check_word("word", word)
         start = {"layer": _layers(packed) - 1, "position": len(word)}
         super().__init__(network=packed, word=word, **(start | state))
 
@@ -106,15 +98,11 @@ class TransformerXray(Explorable):
             raise UnusableValue(
                 f"word is {word!r}; the network knows a to {letters[-1]}, not {unknown[0]}"
             )
-        for name, count in (("layer", _layers(network)), ("head", network["heads"])):
-            if state[name] >= count:
-                raise UnusableValue(f"{name} is {state[name]}; 0 … {count - 1} is needed")
-        if len(state["lengths"]) != 2:
-            raise UnusableValue(f"lengths is {state['lengths']}; the shortest and the longest")
+        check_indices(state, layer=_layers(network), head=network["heads"])
 
     def words(self) -> str:
         """HTML for where no script runs."""
-        sizes = {name: math.prod(found[0]) for name, found in self.network["parts"].items()}
+        sizes = {name: math.prod(shape) for name, (shape, _) in self.network["parts"].items()}
         groups: dict[str, int] = {}
         for name, size in sizes.items():
             block = re.match(r"blks\.(\d+)", name)
@@ -131,33 +119,24 @@ def _layers(network: Packed) -> int:
     return sum(name.endswith("W_q.weight") for name in network["parts"])
 
 
-def _packed(decoder: Any) -> Packed:
-    """Weights as base64 of float32, or ValueError saying what will not do."""
+def pack_decoder(decoder: Any) -> Packed:
+    """Pack weights as base64 of float32; raise ValueError for networks that the page cannot run."""
     blocks = getattr(decoder, "blks", None)
     if blocks is None or not hasattr(decoder, "pos_encoding") or not hasattr(decoder, "dense"):
-        raise UnusableValue(
-            f"network is a {type(decoder).__name__}; a TransformerDecoder is needed"
-        )
+        raise UnusableValue(f"network is a {type(decoder).__name__}, not a TransformerDecoder")
     if any(block.attention2 is not None for block in blocks):
         raise UnusableValue("network has cross-attention; it needs cross_attention=False")
     if next(decoder.pos_encoding.parameters(), None) is not None:
         raise UnusableValue("network has learned positions; the figure computes sinusoids")
     heads = blocks[0].attention1.num_heads
-    if heads * len(blocks) > MOST_HEADS:
-        raise UnusableValue(
-            f"network has {heads * len(blocks)} heads; {MOST_HEADS} at most are shown"
-        )
     weights = {name: tensor.detach().cpu() for name, tensor in decoder.state_dict().items()}
-    count = sum(tensor.numel() for tensor in weights.values())
-    if count > MOST_WEIGHTS:
-        raise UnusableValue(
-            f"network has {count:,} weights; {MOST_WEIGHTS:,} at most enter the page"
-        )
-    if not 3 <= len(weights["embedding.weight"]) <= MOST_LETTERS + 2:
-        raise UnusableValue(
-            f"network has {len(weights['embedding.weight'])} tokens; 1 to {MOST_LETTERS} letters, "
-            "'>' and '.' are needed"
-        )
+    for name, count, most in (
+        ("heads", heads * len(blocks), MOST_HEADS),
+        ("weights", sum(tensor.numel() for tensor in weights.values()), MOST_WEIGHTS),
+        ("tokens", len(weights["embedding.weight"]), MOST_LETTERS + 2),
+    ):
+        if count > most:
+            raise UnusableValue(f"network has {count:,} {name}; {most:,} at most enter the page")
     if not all(tensor.isfinite().all() for tensor in weights.values()):
         raise UnusableValue("network has weights that are not finite")
     parts = {

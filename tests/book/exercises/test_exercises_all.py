@@ -1,79 +1,207 @@
-"""What each check of each chapter does, whatever its exercise: one test for all of them.
+"""Every check of every chapter: its right answer, its mistakes, stubs and what is no answer.
 
-The chapters' own modules give a right answer to every check, and test what is theirs alone: the
-wrong answers that were foreseen, each with its hint.
+A check declares its right answer and some wrong ones beside itself, and its tables of mistakes go
+through `recognise`. So nothing here knows an exercise.
 """
 
 import importlib
+import itertools
 import math
 import pkgutil
 import re
+from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
 
 from d2lattn.book import exercises
+from d2lattn.book.exercises.checking import Check, Differs, recognise
 
-CHAPTERS = [
-    module.name
+MODULES = [
+    importlib.import_module(f"{exercises.__name__}.{module.name}")
     for module in pkgutil.iter_modules(exercises.__path__)
     if re.fullmatch(r"chapter\d+", module.name)
 ]
-CHECKS = {}
-for chapter in CHAPTERS:
-    CHECKS |= importlib.import_module(f"test_exercises_{chapter}").CHECKS
+CHECKS = [
+    check for module in MODULES for check in vars(module).values() if isinstance(check, Check)
+]
+FUNCTION_CHECKS = [check for check in CHECKS if callable(check.right[0])]
+GENERIC = re.compile(r"could not read|stopped with|has shape|should be (a tensor|one number)")
 
 
 def name_of(check):
     return f"{check.__module__.rpartition('.')[2]}.{check.__name__}"
 
 
-def in_place_of(answers, place, other):
-    return [*answers[:place], other, *answers[place + 1 :]]
-
-
 each = pytest.mark.parametrize("check", CHECKS, ids=name_of)
-each_of_a_function = pytest.mark.parametrize(
-    "check", [check for check, answers in CHECKS.items() if callable(answers[0])], ids=name_of
-)
+each_of_a_function = pytest.mark.parametrize("check", FUNCTION_CHECKS, ids=name_of)
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_every_check_is_here_and_has_an_exercise_of_its_own(chapter):
-    module = importlib.import_module(f"d2lattn.book.exercises.{chapter}")
-    checks = {check for name, check in vars(module).items() if name.startswith("check_")}
-    assert checks == {check for check in CHECKS if check.__module__ == module.__name__}
-    exercises_of = [check(None).exercise for check in checks]
-    fewest = 4 if chapter >= "chapter09" else 7  # the last chapters: one short workshop
-    assert len(set(exercises_of)) == len(checks) >= fewest
-    own = re.compile(rf"{int(chapter[-2:])}b?\.\d+")  # its second walk's among them
-    assert all(own.fullmatch(exercise) for exercise in exercises_of)
+def replace(answers, place, other):
+    return (*answers[:place], other, *answers[place + 1 :])
+
+
+def wrong_answers(check):
+    """All arguments of the check, for each wrong answer that it declares."""
+    for wrong in check.wrong:
+        complete = isinstance(wrong, tuple) and len(wrong) == len(check.right)
+        yield wrong if complete else replace(check.right, 0, wrong)
+
+
+def perturbed(value):
+    """Something of the same kind that is wrong, and of no mistake that anybody would make."""
+    if callable(value):
+        return lambda *arguments: perturbed(value(*arguments))
+    if isinstance(value, tuple | list):
+        return type(value)(perturbed(part) for part in value)
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value * 1.37 + 0.411
+    return value * 1.37 + 0.411 if type(value) in (int, float) else value
 
 
 @each
-def test_the_right_answer_passes(check):
-    verdict = check(*CHECKS[check])
+def test_the_right_answer_gets_its_one_sentence(check):
+    verdict = check(*check.right)
     assert verdict, verdict
-    assert repr(verdict).startswith(f"✓ Exercise {check(None).exercise}: ")
+    assert repr(verdict).startswith(f"✓ Exercise {check.exercise}: ")
+    assert "\n" not in verdict.sentence
+
+
+def test_every_exercise_has_one_check():
+    numbers = [check.exercise for check in CHECKS]
+    assert len(set(numbers)) == len(numbers)
+    for check in CHECKS:
+        chapter = int(check.__module__[-2:])
+        assert re.fullmatch(rf"{chapter}b?\.\d+", check.exercise)
+
+
+@each
+def test_each_declared_wrong_answer_gets_a_hint_of_its_own(check):
+    sentences = []
+    for answers in wrong_answers(check):
+        verdict = check(*answers)
+        assert not verdict
+        assert verdict.sentence.startswith("not yet. ")
+        assert not GENERIC.search(verdict.sentence), verdict
+        sentences.append(verdict.sentence)
+    assert len(set(sentences)) == len(sentences), sentences
+    assert check(*map(perturbed, check.right)).sentence not in sentences
+
+
+class Tables:
+    """The tables of mistakes that a check consults, noted while it judges two answers."""
+
+    def __init__(self, check, monkeypatch):
+        self.results = []  # of the calls of the right answer
+        self.entries = []  # how many calls came before, a mistake and its hint
+        self.hints = set()
+        module = importlib.import_module(check.__module__)
+        monkeypatch.setattr(module, "call", self.counting(module.call), raising=False)
+        monkeypatch.setattr(module, "recognise", self.noting, raising=False)
+        check(*map(perturbed, check.right))
+        self.results.clear()
+        check(*check.right)
+        monkeypatch.undo()
+
+    def counting(self, call):
+        def counted(*arguments, **named):
+            self.results.append(call(*arguments, **named))
+            return self.results[-1]
+
+        return counted
+
+    def noting(self, answer, mistakes, *arguments, **named):
+        mistakes = list(mistakes)
+        for result, hint in mistakes:
+            self.hints.add(without_numbers(hint))
+            try:
+                recognise(result, [(result, hint)], *arguments, **named)
+            except Differs:  # it differs from the right answer
+                self.entries.append((len(self.results), result, hint))
+        recognise(answer, mistakes, *arguments, **named)
+
+
+def without_numbers(hint):
+    """A hint as it is in every case that a check tries."""
+    return re.sub(r"\d+", "#", hint.lower())
+
+
+def function_giving(right, results, first_call):
+    """The right function, but for the calls from one on, which give these results."""
+    calls = itertools.count(1 - first_call)
+
+    def function(*arguments):
+        call = next(calls)
+        return results[call] if 0 <= call < len(results) else right(*arguments)
+
+    return function
+
+
+def parts_replaced(value, result):
+    """What a mistake may have changed: all of the value, or a part."""
+    yield result
+    if isinstance(value, tuple | list):
+        for place in range(len(value)):
+            yield replace(tuple(value), place, result)
+
+
+def answers_with(check, results, calls, mistake):
+    """Answers that a reader could give, of which this mistake is the result."""
+    right = check.right[0]
+    if not callable(right):
+        yield mistake if isinstance(mistake, tuple) else (mistake,)
+        for place, value in enumerate(check.right):
+            for changed in parts_replaced(value, mistake):
+                yield replace(check.right, place, changed)
+        return
+    for changed in parts_replaced(results[calls - 1], mistake):
+        yield (function_giving(right, [changed], calls),)
+    if np.ndim(mistake) and calls == len(mistake):  # a part of it for each call
+        yield (function_giving(right, list(mistake), 1),)
+
+
+@each
+def test_each_mistake_of_a_table_gets_its_hint_and_no_other(check, monkeypatch):
+    tables = Tables(check, monkeypatch)
+    hints = tables.hints
+    declared = [without_numbers(check(*answers).sentence) for answers in wrong_answers(check)]
+    given = {hint for hint in hints if any(hint in sentence for sentence in declared)}
+    for calls, mistake, hint in tables.entries:
+        hint = without_numbers(hint)
+        if hint in given:
+            continue
+        for answers in answers_with(check, tables.results, calls, mistake):
+            sentence = without_numbers(check(*answers).sentence)
+            if hint in sentence:
+                others = {other for other in hints if other not in hint}
+                assert not any(other in sentence for other in others), sentence
+                given.add(hint)
+                break
+    assert given == hints
+    generic = without_numbers(check(*map(perturbed, check.right)).sentence)
+    assert not any(hint in generic for hint in hints)
+
+
+@each
+def test_a_check_knows_a_mistake(check, monkeypatch):
+    assert check.wrong or Tables(check, monkeypatch).entries
 
 
 @each
 def test_an_untouched_stub_is_not_attempted(check):
     def stub(*arguments): ...
 
-    answers = CHECKS[check]
+    answers = check.right
     untouched = [[None] * len(answers), [...] * len(answers)]
     for place, answer in enumerate(answers):
-        untouched += [in_place_of(answers, place, other) for other in (None, ...)]
+        untouched += [replace(answers, place, other) for other in (None, ...)]
         if callable(answer):
-            untouched += [
-                in_place_of(answers, place, stub),
-                in_place_of(answers, place, lambda *a: ...),
-            ]
+            untouched += [replace(answers, place, stub), replace(answers, place, lambda *a: ...)]
         if isinstance(answer, tuple | list):  # a part of it is still to be done
             for part in range(len(answer)):
-                half = in_place_of(answer, part, ...)
-                untouched += [in_place_of(answers, place, kind(half)) for kind in (tuple, list)]
+                half = replace(tuple(answer), part, ...)
+                untouched += [replace(answers, place, kind(half)) for kind in (tuple, list)]
     for given in untouched:
         verdict = check(*given)
         assert not verdict
@@ -86,51 +214,29 @@ def stops(*arguments):
 
 
 VALUES = [
-    "text",
-    "",
-    "ab",
-    b"abc",
-    [],
-    {},
-    {"a": 1},
-    object(),
-    -1,
-    math.nan,
-    math.inf,
-    -math.inf,
-    10**400,
-    1j,
-    [1, [2, 3]],
-    ("x", "y"),
-    (math.nan, math.nan),
-    (math.nan, math.nan, math.nan),
-    [0.0, -1e300, 7.0, math.inf],
-    torch.zeros(0),
-    torch.ones(2),
-    torch.zeros(2, 2),
-    torch.full((2,), math.nan),
-    torch.ones(2, dtype=torch.int64),
-    (torch.ones(2), torch.ones(5)),
-    {1},
+    *("text", "", "ab", b"abc", [], {}, {"a": 1}, {1}, object()),
+    *(-1, math.nan, math.inf, -math.inf, 10**400, 1j),
+    *([1, [2, 3]], ("x", "y"), (math.nan,) * 2, (math.nan,) * 3, [0.0, -1e300, 7.0, math.inf]),
+    *(torch.zeros(0), torch.ones(2), torch.zeros(2, 2), torch.full((2,), math.nan)),
+    *(torch.ones(2, dtype=torch.int64), (torch.ones(2), torch.ones(5))),
 ]
-GARBAGE = [*VALUES, stops, lambda: 1, lambda *a: 1.0, lambda *a: a[0]]
-GARBAGE += [lambda *a, value=value: value for value in VALUES]
+NO_ANSWERS = [*VALUES, stops, lambda: 1, lambda *a: 1.0, lambda *a: a[0]]
+NO_ANSWERS += [lambda *a, value=value: value for value in VALUES]
 
 
 @each
-def test_garbage_gets_a_sentence_and_never_raises(check):
-    answers = CHECKS[check]
-    for number, garbage in enumerate(GARBAGE):
-        for place in range(len(answers)):
-            verdict = check(*in_place_of(answers, place, garbage))
-            assert not verdict, (number, garbage)
+def test_what_is_no_answer_gets_a_sentence_and_is_never_right(check):
+    for number, answer in enumerate(NO_ANSWERS):
+        for place in range(len(check.right)):
+            verdict = check(*replace(check.right, place, answer))
+            assert not verdict, (number, answer)
             assert verdict.sentence.startswith("not yet. "), (number, verdict)
-            assert repr(verdict).count("\n") == 0
+            assert "\n" not in repr(verdict)
 
 
 @each_of_a_function
 def test_an_error_in_the_function_is_named(check):
-    verdict = check(stops, *CHECKS[check][1:])
+    verdict = check(stops, *check.right[1:])
     assert "your function stopped with KeyError" in verdict.sentence.replace("Your", "your")
 
 
@@ -143,8 +249,8 @@ CHANGES = {
 
 @each_of_a_function
 @pytest.mark.parametrize("kind", CHANGES, ids=lambda kind: kind.__name__)
-def test_a_function_that_changes_its_argument_is_told(check, kind):
-    answer, *given = CHECKS[check]
+def test_a_function_that_changes_its_argument_hears_of_it(check, kind):
+    answer, *given = check.right
     changed = []
 
     def changes(*arguments):
@@ -160,10 +266,63 @@ def test_a_function_that_changes_its_argument_is_told(check, kind):
     assert ("changes its argument" in verdict.sentence) == bool(changed), verdict
 
 
-def with_each(change, answer):
+@each
+def test_the_right_answer_passes_whatever_device_and_precision_are_the_default(check):
+    torch.set_default_device("meta")
+    torch.set_default_dtype(torch.float64)
+    try:
+        verdict = check(*check.right)
+        assert torch.get_default_device() == torch.device("meta")
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_device(None)
+        torch.set_default_dtype(torch.float32)
+    assert verdict, verdict
+
+
+def change_each(change, answer):
     """An answer with each of its parts changed."""
-    return (
-        tuple(with_each(change, part) for part in answer)
-        if isinstance(answer, tuple)
-        else change(answer)
-    )
+    if isinstance(answer, tuple):
+        return tuple(change_each(change, part) for part in answer)
+    return change(answer)
+
+
+def of_one_type(check, kind):
+    """Whether an answer is made of such things alone."""
+    types = set()
+    change_each(lambda part: types.add(type(part)), check.right)
+    return types <= kind
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.array, torch.tensor], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("check", [c for c in CHECKS if of_one_type(c, {bool})], ids=name_of)
+def test_true_and_false_may_come_from_numpy_and_pytorch(check, kind):
+    assert check(*change_each(kind, check.right))
+    wrong = check(*change_each(lambda part: kind(not part), check.right))
+    assert not wrong
+    assert "True or False" not in wrong.sentence
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.array, torch.tensor, Fraction])
+@pytest.mark.parametrize("check", [c for c in CHECKS if of_one_type(c, {int, float})], ids=name_of)
+def test_numbers_may_come_in_every_kind(check, kind):
+    assert check(*change_each(kind, check.right))
+
+
+@each
+def test_a_check_can_be_called_by_keyword(check):
+    code = check.function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    assert check(**dict(zip(names, check.right, strict=True)))
+    assert "could not read" in check().sentence
+    assert "could not read" in check(*check.right, other=1).sentence
+
+
+def test_recognise_raises_the_hint_of_the_first_mistake():
+    mistakes = [(torch.ones(2), "ones"), (torch.ones(3), "more"), (torch.ones(2), "again")]
+    for found in (torch.ones(2), torch.ones(2).double(), torch.ones(2).requires_grad_(), [1, 1]):
+        with pytest.raises(Differs, match=r"^ones$"):
+            recognise(found, mistakes)
+        recognise(found, mistakes, expected=torch.ones(2))
+    for found in (torch.zeros(2), torch.ones(4), "ones", None):
+        recognise(found, mistakes)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import pytest
 import torch
 from explorable_pages import SENTENCES, frame, shown
-from hypothesis import HealthCheck, given, settings
+from few_examples import few
+from hypothesis import given
 from hypothesis import strategies as st
 
 from d2lattn.analysis.metrics import (
@@ -18,13 +19,6 @@ from d2lattn.analysis.metrics import (
 )
 from d2lattn.book.explorables import AlignmentJudge
 from d2lattn.corpus import Pair
-
-few = settings(
-    deadline=None,
-    max_examples=15,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
 
 
 class Record(NamedTuple):
@@ -158,54 +152,22 @@ def test_shows_the_scores_of_the_metrics(visit, record_list, threshold, shift, d
 
 
 @pytest.mark.browser
-def test_mark_by_keys_and_mouse_then_reveal(visit):
+def test_links_marked_by_keys_and_mouse_are_scored_when_revealed(visit):
     page = visit(AlignmentJudge(SENTENCES, sentence=1).to_html())
-    assert page.locator("[data-name='model-error']").is_visible()
     page.get_by_role("button", name="Predict first").click()
     frame(page)
     assert not page.locator("[data-name='model-error']").is_visible()
-    assert page.locator(".d2lx-stage [data-gold]").count() == 0
     stage = page.get_by_role("application")
-    stage.press("Enter")
-    frame(page)
-    said = page.locator(".d2lx-cell")
-    assert said.inner_text().endswith("0.750, your link")
-    stage.press("ArrowRight")
-    frame(page)
-    assert said.inner_text().endswith(": 0.250")
-    for key in (" ", "ArrowDown", "Enter", "Enter", " "):
+    for key in ("Enter", "ArrowRight", "Enter", "ArrowDown", "Enter"):
         stage.press(key)
         frame(page)
-    # By mouse: "." with "she", on and off, and "elle" with "sings" off again.
-    boxes = page.locator("rect[data-value]")
-    for cell in (4, 4, 1):
-        box = boxes.nth(cell).bounding_box()
-        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        frame(page)
+    box = page.locator("rect[data-value]").nth(1).bounding_box()  # the second one off again
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.get_by_role("button", name="Reveal").click()
     frame(page)
-    wanted = alignment_scores([{(0, 0), (1, 1)}], [{(0, 0), (1, 1)}], [{(0, 0), (1, 1)}])
-    assert_shows(page, "you", wanted, 0)
-    verdict = page.locator(".d2lx-verdict").inner_text()
-    assert verdict == "You marked 2: 2 of the 2 sure links, and 0 that gold does not have."
-    stage.press("Home")
-    frame(page)
-    assert said.inner_text().endswith("0.125") or "your link" in said.inner_text()
-    page.get_by_role("button", name="Clear marks").click()
-    frame(page)
-    assert page.locator("[data-name='you-error']").inner_text() == "none"
-    page.get_by_role("button", name="Reset").click()
-    frame(page)
-    assert page.locator(".d2lx-verdict").inner_text() == ""
-
-
-@pytest.mark.browser
-def test_of_equal_weights_the_first_is_linked_as_by_torch(visit):
-    links = [(0, 0)]
-    sentence = {"source": ["a", "b"], "target": ["c"], "sure": links, "possible": links}
-    page = visit(AlignmentJudge([sentence], [torch.tensor([[0.5, 0.5]])]).to_html())
-    assert alignment_links(torch.tensor([[0.5, 0.5]])) == {(0, 0)}
-    assert shown(page, "model-precision") == 1
+    gold = [{(0, 0), (1, 1)}]
+    assert_shows(page, "you", alignment_scores(gold, gold, gold), 0)
+    assert page.locator("[data-name='model-error']").is_visible()
 
 
 def with_end(one):
@@ -215,66 +177,43 @@ def with_end(one):
 
 
 @pytest.mark.browser
-def test_the_end_of_a_sentence_is_no_word_to_the_baselines(visit):
+def test_end_of_sentence_is_no_word_to_the_baselines(visit):
+    names = [f"{row}-{of}" for row in ("diagonal", "uniform") for of in ("error", "all")]
     page = visit(AlignmentJudge(SENTENCES).to_html())
-    wanted = [
-        shown(page, f"{row}-{of}") for row in ("diagonal", "uniform") for of in ("error", "all")
-    ]
+    expected = [shown(page, name) for name in names]
     page = visit(AlignmentJudge([with_end(one) for one in SENTENCES]).to_html())
-    found = [
-        shown(page, f"{row}-{of}") for row in ("diagonal", "uniform") for of in ("error", "all")
-    ]
-    assert found == wanted
+    assert [shown(page, name) for name in names] == expected
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("named", [True, False])
-def test_two_models_are_never_pooled(visit, named):
-    # The second model looks at each word's neighbour.
+def test_two_models_are_never_pooled(visit):
+    # The second model attends to each word's neighbour.
     other = [
         {**one, "weights": [row[-1:] + row[:-1] for row in one["weights"]]} for one in SENTENCES
     ]
-    models = ["first"] * 2 + ["second"] * 2 if named else None
     matrices = [torch.tensor(one["weights"]) for one in SENTENCES + other]
-    judge = AlignmentJudge(SENTENCES + other, matrices, models=models)
-    page = visit(judge.to_html())
-    for place, (half, name) in enumerate(zip((SENTENCES, other), ("first", "second"), strict=True)):
-        page.get_by_label("Sentence").select_option(index=2 * place)
+    models = ["first"] * 2 + ["second"] * 2
+    page = visit(AlignmentJudge(SENTENCES + other, matrices, models=models).to_html())
+    gold = [
+        [{tuple(link) for link in one[kind]} for one in SENTENCES] for kind in ("sure", "possible")
+    ]
+    for half in (0, 2):
+        page.get_by_label("Sentence").select_option(index=half)
         frame(page)
-        links = [alignment_links(torch.tensor(one["weights"])) for one in half]
-        gold = [
-            [{tuple(link) for link in one[kind]} for one in half] for kind in ("sure", "possible")
-        ]
-        wanted = alignment_scores(links, *gold)
-        assert shown(page, "model-all") == pytest.approx(wanted.error_rate)
-        said = page.locator(".d2lx-head").first.inner_text()
-        assert (name if named else f"number {place + 1}") in said
-    assert page.get_by_role("columnheader", name="AER of 2").is_visible()
+        links = [alignment_links(matrix) for matrix in matrices[half : half + 2]]
+        expected = alignment_scores(links, *gold).error_rate
+        assert shown(page, "model-all") == pytest.approx(expected)
 
 
 @pytest.mark.browser
-def test_curves_are_the_scores_at_every_threshold(visit):
+def test_lowest_error_is_that_of_all_thresholds(visit):
     page = visit(AlignmentJudge(SENTENCES, rule="threshold", threshold=0.5).to_html())
     sure, possible = (
         [{tuple(link) for link in one[kind]} for one in SENTENCES] for kind in ("sure", "possible")
     )
     matrices = [torch.tensor(one["weights"], dtype=torch.float64) for one in SENTENCES]
-    steps = [i / 50 for i in range(51)]
-    wanted = [
-        alignment_scores([alignment_links(m, step) for m in matrices], sure, possible)
-        for step in steps
-    ]
-    curves = page.locator(".d2lx-plot path.d2lx-line").evaluate_all(
-        "es => es.map((e) => e.getAttribute('d').split(/[ML]/).slice(1))"
+    lowest = min(
+        alignment_scores([alignment_links(m, i / 50) for m in matrices], sure, possible).error_rate
+        for i in range(51)
     )
-    foot, head = 150 - 38, 10
-    for k, curve in enumerate(curves):
-        heights = [(foot - float(point.split()[1])) / (foot - head) for point in curve]
-        truth = [scores[k] for scores in wanted if not math.isnan(scores[k])]
-        assert heights == pytest.approx(truth, abs=1e-3)
-    lowest = min(scores.error_rate for scores in wanted)
-    said = page.get_by_text("Lowest AER").inner_text()
-    assert f"{lowest:.3f} at threshold" in said
-    page.get_by_label("Read links by").select_option(index=0)
-    frame(page)
-    assert not page.get_by_text("Lowest AER").is_visible()
+    assert f"{lowest:.3f}" in page.get_by_text("Lowest AER").inner_text()

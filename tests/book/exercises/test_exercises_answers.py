@@ -1,0 +1,270 @@
+"""Right answers of another form, and facts that exercises rest on."""
+
+import math
+
+import pytest
+import torch
+
+import d2lattn as d2l
+from d2lattn.bare_after import carried_attention, distance_bias, product_attention, rotate
+from d2lattn.book.exercises import (
+    chapter01,
+    chapter02,
+    chapter03,
+    chapter04,
+    chapter05,
+    chapter06,
+    chapter07,
+    chapter08,
+    chapter10,
+    chapter11,
+)
+from d2lattn.book.explorables.alignment_judge import cut
+from d2lattn.corpus import Pair, generate
+
+
+def twice_as_heavy(*arguments):
+    weights, values = chapter07.check_as_attention.right[0](*arguments)
+    return 2 * weights, values / 2
+
+
+def newest_first(X, keys, values, *W):
+    """The past kept in another order."""
+    step = chapter07.check_step.right[0]
+    output, keys, values = step(X, keys.flip(0), values.flip(0), *W)
+    return output, keys.flip(0), values.flip(0)
+
+
+def salience_first(query, keys, salience):
+    return (
+        torch.cat([2 * torch.ones(1), query]),
+        torch.cat([salience[:, None] / 2, keys], dim=1),
+    )
+
+
+def low_score(q, k, v, valid):
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = scores.masked_fill(~valid[:, None, None], -1e9).softmax(dim=-1)
+    return weights, (weights @ v).transpose(1, 2).flatten(2)
+
+
+def moved_back(layer, X, order):
+    return torch.allclose(layer(X[order])[order.argsort()], layer(X), atol=1e-5)
+
+
+def by_the_package(query, keys, values, W_q, W_k, w_v, valid_len):
+    attention = d2l.AdditiveAttention(keys.shape[1], len(query), len(w_v), dropout=0)
+    attention.W_q.weight.data, attention.W_k.weight.data = W_q, W_k
+    attention.w_v.weight.data = w_v[None]
+    return attention(
+        query[None, None], keys[None], values[None], torch.tensor([valid_len])
+    ).squeeze()
+
+
+def by_pytorch(X, gain, shift, eps):
+    return torch.nn.functional.layer_norm(X, gain.shape, gain, shift, eps)
+
+
+def kept_by_the_package(past, window, num_first):
+    attention = d2l.MultiHeadAttention(2, 2, 2, 2, 1, 0, window=window, num_first=num_first)
+    return attention.keep(past[None, None])[0, 0]
+
+
+@pytest.mark.parametrize(
+    ("check", "answer"),
+    [
+        (chapter01.check_with_salience, salience_first),
+        (chapter01.check_attention_matrices, "d, a"),
+        (chapter02.check_by_hand, 3.14),
+        (chapter03.check_one_more, lambda q: torch.cat([q, torch.full((len(q), 1), 0.5)], dim=1)),
+        (chapter04.check_error_rate, lambda *a: round(chapter04.check_error_rate.right[0](*a), 4)),
+        (chapter04.check_context, by_the_package),
+        (chapter04.check_masked_loss, d2l.masked_loss),
+        (chapter04.check_links, lambda weights: d2l.alignment_links(weights[:-1, :-1])),
+        (chapter05.check_padded_heads, low_score),
+        (chapter06.check_moves_along, moved_back),
+        (chapter06.check_crossing, 769),  # the first length at which it needs more
+        (chapter07.check_layer_norm, by_pytorch),
+        (chapter07.check_as_attention, twice_as_heavy),
+        (chapter07.check_step, newest_first),
+        (chapter10.check_keep, kept_by_the_package),
+        (chapter11.check_repaired, carried_attention),
+        (chapter11.check_chunks, lambda Q, K, V, size: carried_attention(Q, K, V)),
+    ],
+)
+def test_a_right_answer_may_have_another_form(check, answer):
+    verdict = check(answer)
+    assert verdict, verdict
+
+
+def test_all_products_at_once_are_no_chunks():
+    verdict = chapter11.check_chunks(lambda Q, K, V, size: product_attention(Q, K, V))
+    assert "all products are made at once" in verdict.sentence
+
+
+def test_salience_must_not_grow_with_the_query():
+    def louder(query, keys, salience):
+        longer, wider = chapter01.check_with_salience.right[0](query, keys, salience)
+        generator = torch.Generator().manual_seed(13)
+        longer[-1] = query[0] / torch.randn(3, generator=generator)[0]  # 1 for the first query only
+        return longer, wider
+
+    assert "three times as strong" in chapter01.check_with_salience(louder).sentence
+
+
+@pytest.mark.parametrize("row", range(5))
+def test_a_test_for_blindness_looks_at_every_row(row):
+    verdict = chapter06.check_moves_along(
+        lambda f, X, order: torch.allclose(f(X[order])[row], f(X)[order][row], atol=1e-5)
+    )
+    assert "every number in its place" in verdict.sentence
+
+
+def test_the_suspicious_file_holds_every_row_twice():
+    keys, values = chapter02.suspicious_sample()
+    assert torch.equal(keys[::2], keys[1::2])
+    assert torch.equal(values[::2], values[1::2])
+    assert len(keys.unique()) == 40
+    bandwidths = torch.arange(0.02, 1, 0.01)
+    once = [d2l.leave_one_out_error(keys[::2], values[::2], h) for h in bandwidths]
+    assert min(once) == pytest.approx(chapter02.HONEST, abs=1e-3)
+
+
+def test_head_means_are_those_of_the_table():
+    losses = dict(enumerate(chapter05.LOSSES))
+    assert losses[0] - losses[1] > 1 > 100 * (losses[14] - losses[15]) / 2
+    assert losses[3] - losses[15] > 1.5 * (losses[7] + losses[11] - 2 * losses[15])
+    assert max(range(4), key=lambda head: losses[15 - 2**head]) == 1
+    assert min(range(4), key=lambda head: losses[2**head]) == 2
+
+
+@pytest.mark.parametrize("name", chapter08.BOXES)
+def test_two_scores_hear_distances_alone(name):
+    q, k = torch.randn(2, 8, generator=torch.Generator().manual_seed(84))
+    box = chapter08.BOXES[name]
+    changes = [
+        abs(box(q, i + on, k, j + on) - box(q, i, k, j)).item()
+        for i, j in ((3, 5), (6, 2), (20, 23))
+        for on in (10, 100)
+    ]
+    assert (max(changes) < 1e-4) == (name in chapter08.check_boxes.right[0])
+
+
+def test_half_is_the_distance_that_halves_a_weight_of_the_package():
+    half = chapter08.check_half.right[0]
+    ratio = distance_bias(4, 200)[:, 0].exp()  # (H, K), beside the query's own place
+    for head in range(1, 5):
+        reached = half(head, 4)
+        assert ratio[head - 1, math.floor(reached)] > 0.5 > ratio[head - 1, math.ceil(reached)]
+
+
+def test_rows_in_order_turn_alike_in_the_other_code():
+    order = chapter08.check_order.right[0]
+    X = torch.randn(9, 6, generator=torch.Generator().manual_seed(86))
+    omega = 100 ** (-torch.arange(0, 6, 2) / 6)
+    angles = torch.arange(9).unsqueeze(1) * omega  # (T, D / 2)
+    x, y = X[:, order(6)].chunk(2, dim=-1)
+    turned = (x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos())
+    torch.testing.assert_close(torch.cat(turned, dim=-1), rotate(X, omega)[:, order(6)])
+
+
+@pytest.mark.parametrize(("window", "num_layers"), [(3, 2), (2, 3), (4, 1)])
+def test_news_comes_as_far_and_no_farther(window, num_layers):
+    torch.manual_seed(0)
+    decoder = d2l.TransformerDecoder(
+        9, 8, 8, 2, num_layers, cross_attention=False, window=window
+    ).eval()
+    reach = chapter10.check_reach.right[0]
+    text = torch.randint(1, 9, (1, 16))
+    last = decoder(text, decoder.init_state())[0][0, -1]
+    for back in range(16):
+        other = text.clone()
+        other[0, 15 - back] = 0
+        changed = not torch.equal(decoder(other, decoder.init_state())[0][0, -1], last)
+        assert changed == (back <= reach(window, num_layers))
+
+
+def test_what_is_left_without_a_word_is_what_the_others_told():
+    k, v = torch.tensor([[1.0, 2], [2, 0], [1, 3]]), torch.tensor([[3.0, 1], [1, 2], [0, 1]])
+    assert (k.T @ v).tolist() == [list(row) for row in chapter11.S_TOLD]
+    S, z, answer = (torch.tensor(part) for part in chapter11.check_taken_back.right)
+    rest = [0, 2]
+    assert torch.equal(k[rest].T @ v[rest], S.float())
+    assert torch.equal(k[rest].sum(dim=0), z.float())
+    torch.testing.assert_close(product_attention(torch.ones(2, 2), k[rest], v[rest])[1], answer)
+
+
+# Exercise 4.9: the threshold of lowest error rate.
+
+
+def sentence(target_length, source_length, sure_sources):
+    """A pair whose target words all link to the same source words, surely."""
+    sure = frozenset((i, t) for i in sure_sources for t in range(target_length))
+    return Pair(("a",) * source_length, ("b",) * target_length, sure, sure)
+
+
+_, PAIRS, MATRICES = chapter04.check_threshold.right
+# Each side of 0.50 is worse for the first sentence; all pairs together want 0.30.
+FIRST = (
+    [sentence(1, 2, [0]), sentence(9, 3, [0, 1, 2])],
+    [torch.tensor([[0.52, 0.48]]), torch.tensor([[0.33, 0.33, 0.34]] * 9)],
+)
+# Up to 0.20 all gold links are found, from 0.55 to 0.80 no wrong one; both cost a third.
+BETWEEN = (
+    [sentence(1, 2, [0, 1]), sentence(1, 2, [])],
+    [torch.tensor([[0.8, 0.2]]), torch.tensor([[0.5, 0.5]])],
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "pairs", "matrices", "hint"),
+    [
+        (0.1, PAIRS, MATRICES, "Too low: of 92 links that are read off, 40 are wrong"),
+        (0.6, PAIRS, MATRICES, "Too high: only 40 links are read off"),
+        (0.3, PAIRS, MATRICES, "mean of the sentences' own rates"),
+        (0.5, *FIRST, "best for the first sentence"),
+        (0.3, *BETWEEN, "both below and above"),
+        (0.42, PAIRS, MATRICES, "not one of the thresholds"),
+        (0.4, PAIRS, MATRICES[:2], "There are 5 pairs and 2 matrices"),
+        (0.4, [], [], "one pair at least"),
+        (0.4, PAIRS, [torch.tensor(m).T for m in MATRICES], "a row for each target word"),
+        (0.4, PAIRS[:1], [torch.full((40, 2), math.nan)], "not a finite number"),
+        (0.4, [sentence(1, 2, [])], [torch.tensor([[0.5, 0.5]])], "no sure link"),
+        (0.4, 7, 8, "could not read"),
+    ],
+)
+def test_threshold_names_what_is_wrong(answer, pairs, matrices, hint):
+    verdict = chapter04.check_threshold(answer, pairs, matrices)
+    assert not verdict
+    assert hint in verdict.sentence, verdict
+
+
+@pytest.mark.parametrize("answer", [0.35, 0.7, torch.tensor(0.7), torch.arange(1, 20)[13] / 20])
+def test_a_weight_equal_to_the_threshold_is_a_link(answer):
+    # In float32, 0.7 lies below 0.7 and 0.3 above 0.3.
+    given = [sentence(1, 2, [0])], [torch.tensor([[0.7, 0.3]])]
+    assert chapter04.check_threshold(answer, *given)
+    assert not chapter04.check_threshold(0.3, *given)
+    assert not chapter04.check_threshold(0.75, *given)
+
+
+def rate_by_the_judge(pairs, matrices, threshold):
+    """The error rate of what the judge shows: weights cut short, links from the threshold on."""
+    short = [torch.tensor([cut(row) for row in m.tolist()], dtype=torch.float64) for m in matrices]
+    links = [d2l.alignment_links(matrix, threshold) for matrix in short]
+    return d2l.alignment_scores(
+        links, [pair.sure for pair in pairs], [pair.possible for pair in pairs]
+    ).error_rate
+
+
+def test_the_error_rates_are_those_of_the_judge():
+    pairs, generator = generate(20, seed=4), torch.Generator().manual_seed(4)
+    matrices = [
+        (3 * torch.randn(len(pair.target), len(pair.source), generator=generator)).softmax(1)
+        for pair in pairs
+    ]
+    matrices[0] = (matrices[0] * 20).round() / 20  # weights on the grid itself
+    rates = [rate_by_the_judge(pairs, matrices, threshold) for threshold in chapter04.THRESHOLDS]
+    for threshold, rate in zip(chapter04.THRESHOLDS, rates, strict=True):
+        verdict = chapter04.check_threshold(threshold, pairs, matrices)
+        assert bool(verdict) == (rate <= min(rates) + 1e-9), verdict
