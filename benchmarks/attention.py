@@ -1,19 +1,16 @@
 """Time and peak memory of our attention beside the explicit form and PyTorch's own.
 
-python -m benchmarks.attention prints the tables and writes them to
-reference/benchmarks/attention.md, a section of the benchmarks page. With --heads it compares
-multi-head attention, in reference/benchmarks/multi-head.md; with --scores additive scores with dot
-products, in reference/benchmarks/scores.md, for which it needs a C++ compiler.
+python -m benchmarks.attention reports in reference/benchmarks/attention.md. With --heads it
+compares multi-head attention, in reference/benchmarks/multi-head.md; with --scores additive scores
+with dot products, in reference/benchmarks/scores.md, for which it needs a C++ compiler.
 """
 
-import argparse
 import math
-import platform
 import statistics
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
+from itertools import product
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +18,8 @@ from torch.nn import functional as F
 
 import d2lattn as d2l
 import d2lattn.bare_after as after
-from benchmarks.measure import median_times, peak_memory, print_and_write, processor
+from benchmarks.measure import median_times, peak_memory
+from benchmarks.report import named, output_parser, table, write_report
 
 SIZES = [(32, 64), (16, 128), (8, 256), (8, 512), (4, 1024)]  # sequences, keys (and queries) each
 HEADS = 8
@@ -37,9 +35,6 @@ MULTI_HEAD_SIZES = [  # sequences, positions, width of all heads, heads
 MEMORY_LENGTHS = (512, 1024, 2048, 4096)
 OPTIONS_SIZE, WINDOW = (4, 512, 256, 8), 64  # as in MULTI_HEAD_SIZES; a window of so many places
 SCORE_WIDTH, SCORE_LENGTHS = 64, (64, 128, 256, 512)
-PAGE = Path(__file__).parents[1] / "reference" / "benchmarks" / "attention.md"
-MULTI_HEAD_PAGE = PAGE.with_name("multi-head.md")
-SCORES_PAGE = PAGE.with_name("scores.md")
 Attention = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
 
 
@@ -86,40 +81,39 @@ def tasks(
 
 
 def dot_product_table(width: int, sizes: list[tuple[int, int]], masked: bool, seconds: float):
-    """Write the table of one width: ours beside the explicit form and PyTorch's."""
+    """Measure one width: ours beside the explicit form and PyTorch's."""
     attentions = {"ours": d2l.DotProductAttention(0), "explicit": explicit, "PyTorch": bare}
-    yield (
-        "| B × H × Q × K | pass | ours, ms | explicit, ms | PyTorch, ms "
-        "| ours / PyTorch | ours / explicit | ours, MB | explicit, MB | PyTorch, MB |"
-    )
-    yield "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|"
-    for batch, length in sizes:
-        for back in (False, True):
-            rounds: dict[str, list[dict[str, float]]] = {"explicit": [], "PyTorch": []}
-            for _ in range(PLACES):
-                tensors = inputs(batch, HEADS, length, width)
-                lens = torch.randint(length // 2, length + 1, (batch,)) if masked else None
-                functions = tasks(attentions, tensors, lens, back)
-                for other, found in rounds.items():
-                    two = {name: functions[name] for name in ("ours", other)}
-                    found.append(median_times(two, seconds / PLACES, least=3))
-            (theirs, beside_theirs), (kernels, beside_kernels) = (
-                [statistics.median(times[name] for times in found) for name in (other, "ours")]
-                for other, found in rounds.items()
-            )
-            bytes_ = {name: peak_memory(function) for name, function in functions.items()}
-            yield row(
+    rows = []
+    for (batch, length), back in product(sizes, (False, True)):
+        rounds: dict[str, list[dict[str, float]]] = {"explicit": [], "PyTorch": []}
+        for _ in range(PLACES):
+            tensors = inputs(batch, HEADS, length, width)
+            lens = torch.randint(length // 2, length + 1, (batch,)) if masked else None
+            functions = tasks(attentions, tensors, lens, back)
+            for other, times in rounds.items():
+                two = {name: functions[name] for name in ("ours", other)}
+                times.append(median_times(two, seconds / PLACES, least=3))
+        (theirs, beside_theirs), (kernels, beside_kernels) = (
+            [statistics.median(medians[name] for medians in times) for name in (other, "ours")]
+            for other, times in rounds.items()
+        )
+        rows.append(
+            [
                 f"{batch} × {HEADS} × {length} × {length}",
-                "forward + backward" if back else "forward",
-                *(f"{1e3 * time:.2f}" for time in (beside_kernels, theirs, kernels)),
-                f"{beside_kernels / kernels:.2f}",
-                f"{beside_theirs / theirs:.2f}",
-                *(f"{bytes_[name] / 1e6:.1f}" for name in attentions),
-            )
+                pass_name(back),
+                *(1e3 * time for time in (beside_kernels, theirs, kernels)),
+                beside_kernels / kernels,
+                beside_theirs / theirs,
+                *(peak_memory(function) / 1e6 for function in functions.values()),
+            ]
+        )
+    names = "ours, ms", "explicit, ms", "PyTorch, ms", "ours / PyTorch", "ours / explicit"
+    memory = named((f"{name}, MB" for name in attentions), ".1f")
+    return table([("B × H × Q × K", ""), ("pass", ""), *named(names, ".2f"), *memory], rows)
 
 
 def control_table(seconds: float):
-    """Write the table of two ways of timing, of the kernel beside itself and beside ours."""
+    """Compare two ways of timing, of the kernel beside itself and beside ours."""
     ours = d2l.DotProductAttention(0)
     attentions = {"once": bare, "explicit": explicit, "again": partial(bare), "ours": ours}
     ways = {
@@ -128,8 +122,7 @@ def control_table(seconds: float):
         "ours, in pairs": ("once", "ours"),
         "ours, explicit between": ("once", "explicit", "ours"),
     }
-    yield "| B × H × Q × K | " + " | ".join(ways) + " |"
-    yield "|---" * (1 + len(ways)) + "|"
+    rows = []
     for batch, length in SIZES[:2]:
         ratios: dict[str, list[float]] = {way: [] for way in ways}
         for _ in range(REPEATS):
@@ -141,15 +134,14 @@ def control_table(seconds: float):
                 for way, names in ways.items():
                     taken = {name: functions[name] for name in names}
                     rounds[way].append(median_times(taken, seconds / PLACES, least=3))
-            for way, found in rounds.items():
+            for way, times in rounds.items():
                 once, *_, other = (
-                    statistics.median(times[name] for times in found) for name in ways[way]
+                    statistics.median(medians[name] for medians in times) for name in ways[way]
                 )
                 ratios[way].append(other / once)
-        yield row(
-            f"{batch} × {HEADS} × {length} × {length}",
-            *(f"{min(found):.2f} to {max(found):.2f}" for found in ratios.values()),
-        )
+        cells = [{"least": min(values), "most": max(values)} for values in ratios.values()]
+        rows.append([f"{batch} × {HEADS} × {length} × {length}", *cells])
+    return table([("B × H × Q × K", ""), *named(ways, "<.2f")], rows)
 
 
 def four_layers(module: d2l.MultiHeadAttention, attention: Attention) -> Attention:
@@ -255,24 +247,19 @@ def training_steps(
 
 
 def multi_head_table(seconds: float):
-    """Write the table of times: ours beside PyTorch's module and the two forms of four layers."""
+    """Time ours beside PyTorch's module and the two forms of four layers."""
     names = ("ours", "PyTorch", "four layers", "explicit")
-    yield (
-        "| B × N × D × H | ours, ms | PyTorch, ms | four layers, ms | explicit, ms "
-        "| ours / PyTorch | ours / four layers | ours / explicit |"
-    )
-    yield "|---|--:|--:|--:|--:|--:|--:|--:|"
+    rows = []
     for sizes in MULTI_HEAD_SIZES:
         times = median_times(training_steps(*sizes), seconds, clock=time.process_time)
-        yield row(
-            " × ".join(map(str, sizes)),
-            *(f"{1e3 * times[name]:.2f}" for name in names),
-            *(f"{times['ours'] / times[name]:.2f}" for name in names[1:]),
-        )
+        ratios = [times["ours"] / times[name] for name in names[1:]]
+        rows.append([" × ".join(map(str, sizes)), *(1e3 * times[name] for name in names), *ratios])
+    columns = *(f"{name}, ms" for name in names), *(f"ours / {name}" for name in names[1:])
+    return table([("B × N × D × H", ""), *named(columns, ".2f")], rows)
 
 
 def options_table(seconds: float):
-    """Write the table of what each option costs, beside the kernel with the same and with none."""
+    """Time what each option costs, beside the kernel with the same and with none."""
     batch, *sizes = OPTIONS_SIZE
     X = torch.randn(batch, sizes[0], sizes[1], requires_grad=True)
     upstream = torch.randn_like(X)
@@ -280,69 +267,57 @@ def options_table(seconds: float):
     def step(form: Attention, wanted: tuple[Tensor, ...]) -> Callable[[], object]:
         return lambda: torch.autograd.grad(form(X, X, X, None), wanted, upstream)
 
-    forms, steps = option_forms(*sizes), {}
+    forms, steps, rows = option_forms(*sizes), {}, []
     for name, (ours, kernel) in forms.items():
         torch.testing.assert_close(ours(X, X, X), kernel(X, X, X, None), rtol=0, atol=1e-5)
         wanted = X, *ours.parameters()
         steps[name, "ours"], steps[name, "kernel"] = step(ours, wanted), step(kernel, wanted)
     times = median_times(steps, seconds, clock=time.process_time)
     none = times["none", "kernel"]
-    yield "| option | ours, ms | kernel, ms | ours / kernel | kernel / none | ours / none |"
-    yield "|---|--:|--:|--:|--:|--:|"
     for name in forms:
         ours, kernel = times[name, "ours"], times[name, "kernel"]
-        yield row(
-            name,
-            *(f"{1e3 * time:.2f}" for time in (ours, kernel)),
-            *(f"{ratio:.2f}" for ratio in (ours / kernel, kernel / none, ours / none)),
-        )
+        rows.append([name, 1e3 * ours, 1e3 * kernel, ours / kernel, kernel / none, ours / none])
+    columns = "ours, ms", "kernel, ms", "ours / kernel", "kernel / none", "ours / none"
+    return table([("option", ""), *named(columns, ".2f")], rows)
 
 
 def multi_head_memory_table():
-    """Write the table of memory by the length of one sequence."""
-    yield "| positions | ours, MB | PyTorch, MB | explicit, MB | ours, KB a position |"
-    yield "|--:|--:|--:|--:|--:|"
+    """Measure memory by the length of one sequence."""
+    names, rows = ("ours", "PyTorch", "explicit"), []
     for length in MEMORY_LENGTHS:
         steps = training_steps(1, length, 256, 8)
-        bytes_ = {name: peak_memory(steps[name]) for name in ("ours", "PyTorch", "explicit")}
-        yield row(
-            f"{length:,}",
-            *(f"{peak / 1e6:,.1f}" for peak in bytes_.values()),
-            f"{bytes_['ours'] / 1e3 / length:.1f}",
-        )
+        peaks = [peak_memory(steps[name]) for name in names]
+        rows.append([length, *(peak / 1e6 for peak in peaks), peaks[0] / 1e3 / length])
+    columns = named((f"{name}, MB" for name in names), ",.1f")
+    return table([("positions", ",d"), *columns, ("ours, KB a position", ".1f")], rows)
 
 
 def scores_table(width: int, seconds: float):
-    """Write the table of additive attention beside dot products, for one sequence."""
+    """Measure additive attention beside dot products, for one sequence."""
     attentions = {
         "additive": d2l.AdditiveAttention(width, width, width, dropout=0),
         "dot": explicit,
         "compiled": torch.compile(additive_in_a_loop(width)),
         "fused": d2l.DotProductAttention(0),
     }
-    yield (
-        "| B × Q × K | pass | additive, ms | dot, ms | ratio | additive compiled, ms "
-        "| dot fused, ms | ratio | additive, MB | by the formula, MB | dot, MB | dot fused, MB |"
-    )
-    yield "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
-    for length in SCORE_LENGTHS:
+    rows = []
+    for length, back in product(SCORE_LENGTHS, (False, True)):
         tensors = inputs(1, 0, length, width)
-        features = 4 * length * length * width  # bytes of B Q K h numbers
-        for back in (False, True):
-            functions = tasks(attentions, tensors, None, back)
-            times = median_times(functions, seconds, clock=time.process_time)
-            bytes_ = {name: peak_memory(functions[name]) for name in ("additive", "dot", "fused")}
-            yield row(
-                f"1 × {length} × {length}",
-                "forward + backward" if back else "forward",
-                *(f"{1e3 * times[name]:.2f}" for name in ("additive", "dot")),
-                f"{times['additive'] / times['dot']:.1f}",
-                *(f"{1e3 * times[name]:.2f}" for name in ("compiled", "fused")),
-                f"{times['compiled'] / times['fused']:.1f}",
-                f"{bytes_['additive'] / 1e6:.1f}",
-                f"{(3 if back else 1) * features / 1e6:.1f}",
-                *(f"{bytes_[name] / 1e6:.1f}" for name in ("dot", "fused")),
-            )
+        features = 4 * length * length * width / 1e6  # megabytes of B Q K h numbers
+        functions = tasks(attentions, tensors, None, back)
+        times = median_times(functions, seconds, clock=time.process_time)
+        additive, dot, fused = (
+            peak_memory(functions[name]) / 1e6 for name in ("additive", "dot", "fused")
+        )
+        cells = []
+        for ours, other in (("additive", "dot"), ("compiled", "fused")):
+            cells += [1e3 * times[ours], 1e3 * times[other], times[ours] / times[other]]
+        memory = additive, (3 if back else 1) * features, dot, fused
+        rows.append([f"1 × {length} × {length}", pass_name(back), *cells, *memory])
+    columns = [*named(("additive, ms", "dot, ms"), ".2f"), ("ratio", ".1f")]
+    columns += [*named(("additive compiled, ms", "dot fused, ms"), ".2f"), ("ratio", ".1f")]
+    columns += named(("additive, MB", "by the formula, MB", "dot, MB", "dot fused, MB"), ".1f")
+    return table([("B × Q × K", ""), ("pass", ""), *columns], rows)
 
 
 def additive_in_a_loop(width: int) -> Attention:
@@ -357,132 +332,57 @@ def additive_in_a_loop(width: int) -> Attention:
     return attend
 
 
-def row(*cells: str) -> str:
-    """Write one line of a table."""
-    return "| " + " | ".join(cells) + " |"
+def pass_name(back: bool) -> str:
+    """Name what is timed."""
+    return "forward + backward" if back else "forward"
 
 
-def page(seconds: float):
-    """Write the section of the page, line by line."""
-    yield "<!-- Written by: python -m benchmarks.attention -->"
-    yield ""
-    yield (
-        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
-        f"{torch.get_num_threads()} threads, float32. Command: `python -m benchmarks.attention`."
-    )
-    yield ""
-    yield (
-        "Each time is the median over rounds in which ours and one other form have a turn each, "
-        f"and then over {PLACES} sets of tensors, because where they lie in memory matters; the "
-        "milliseconds of ours are those beside PyTorch's. The last table says how fine this is. "
-        "Memory is the most "
-        "that PyTorch's allocator had given out at once, less what it held before: the profiler "
-        "notes every allocation, so the figure is exact. *Explicit* is multiply, softmax, "
-        "multiply. *PyTorch* is `scaled_dot_product_attention` with nothing around it. *Ours* is "
-        "`DotProductAttention`, its weights not read."
-    )
-    for masked in (False, True):
-        yield from (
-            "",
-            f"**Width 32 a head, {'with lengths' if masked else 'all keys valid'}**",
-            "",
-        )
-        yield from dot_product_table(32, SIZES, masked, seconds)
-    yield from ("", "**Width 64 a head, with lengths, 512 keys and more**", "")
-    yield from dot_product_table(64, SIZES[-2:], True, seconds)
-    yield from ("", "**Two ways of timing**", "")
-    yield (
-        "Forward, width 32, with lengths: time over that of PyTorch's kernel, the least and the "
-        f"most of {REPEATS} repeats. *In pairs* is the way above; *explicit between* has the "
-        "explicit form in each round, too. *Kernel* is the same call timed as if it were another, "
-        "so it should be 1."
-    )
-    yield ""
-    yield from control_table(seconds)
+def dot_product_results(seconds: float) -> dict:
+    """Compare attention of one head."""
+    tables = {
+        "all_valid": dot_product_table(32, SIZES, False, seconds),
+        "lengths": dot_product_table(32, SIZES, True, seconds),
+        "wide": dot_product_table(64, SIZES[-2:], True, seconds),
+        "control": control_table(seconds),
+    }
+    return {"places": PLACES, "repeats": REPEATS, "tables": tables}
 
 
-def multi_head_page(seconds: float):
-    """Write the section on multi-head attention, line by line."""
-    yield "<!-- Written by: python -m benchmarks.attention --heads -->"
-    yield ""
-    yield (
-        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
-        "1 thread, float32, self-attention without biases, forward and backward. "
-        "Command: `python -m benchmarks.attention --heads`."
-    )
-    yield ""
-    yield (
-        "Milliseconds of processor time, in turn; B sequences of N positions, width D in H heads. "
-        "All forms hold the same weights and give the same. *Ours* is `MultiHeadAttention`, "
-        "*PyTorch* `nn.MultiheadAttention` asked for no weights. *Four layers* is "
-        "`scaled_dot_product_attention` between four linear layers, without checks and with "
-        "nothing kept; *explicit* is multiply, softmax, multiply between them."
-    )
-    yield ""
-    yield from multi_head_table(seconds)
-    yield ""
-    yield (
-        "Memory of one sequence, D = 256 and H = 8, beside what input and weights hold. The fused "
-        "kernel's part grows with the positions, the explicit form's with their square."
-    )
-    yield ""
-    yield from multi_head_memory_table()
-    yield ""
-    yield (
-        f"What the options of chapters 8 and 10 cost, at {' × '.join(map(str, OPTIONS_SIZE))}. "
-        "*Ours* is `MultiHeadAttention` with the option. *Kernel* is the same by "
-        "`scaled_dot_product_attention` between the same four layers, with angles, biases and "
-        "masks worked out before. *None* is the kernel without any option. *Grouped* has 2 heads "
-        f"of keys for 8 of queries. The window is {WINDOW} places to each side, and the kernel, "
-        "which is handed it as a mask, leaves no work out for it."
-    )
-    yield ""
-    yield from options_table(seconds)
+def multi_head_results(seconds: float) -> dict:
+    """Compare multi-head attention."""
+    tables = {
+        "times": multi_head_table(seconds),
+        "memory": multi_head_memory_table(),
+        "options": options_table(seconds),
+    }
+    size = " × ".join(map(str, OPTIONS_SIZE))
+    return {"window": WINDOW, "options_size": size, "tables": tables}
 
 
-def scores_page(seconds: float):
-    """Write the section on what a score costs, line by line."""
-    yield "<!-- Written by: python -m benchmarks.attention --scores -->"
-    yield ""
-    yield (
-        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
-        f"1 thread, float32, one sequence, h = d = {SCORE_WIDTH}. "
-        "Command: `python -m benchmarks.attention --scores`."
-    )
-    yield ""
-    yield (
-        "Milliseconds of processor time, which a busy machine lengthens less than time by the "
-        "clock. The forms take turns. *Additive* and *dot* are the formulas written out, each step "
-        "a call of PyTorch. *Compiled* is the additive score by `torch.compile`, which makes one "
-        "loop of addition, tanh and weighted sum; *fused* is `DotProductAttention`, PyTorch's own "
-        "kernel. The formula for memory counts the features alone, n = B Q K h numbers of 4 bytes: "
-        "n in the forward pass, 3 n in the backward pass (the features, their gradient, the "
-        "gradient before tanh)."
-    )
-    yield ""
-    yield from scores_table(SCORE_WIDTH, seconds)
+def scores_results(seconds: float) -> dict:
+    """Compare additive scores with dot products."""
+    return {"width": SCORE_WIDTH, "tables": {"scores": scores_table(SCORE_WIDTH, seconds)}}
 
 
 def main() -> None:
-    """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure and report."""
+    parser = output_parser(__doc__)
     parser.add_argument("--seconds", type=float, default=3.0, help="for each cell (default 3)")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--heads", action="store_true", help="multi-head attention, and no more")
     only.add_argument("--scores", action="store_true", help="what a score costs, and no more")
-    parser.add_argument("--output", type=Path, help="where the section goes")
     parser.add_argument("--threads", type=int, help="for PyTorch (default: as it likes)")
     options = parser.parse_args()
     if options.threads or options.heads or options.scores:
         torch.set_num_threads(options.threads or 1)  # their pages say one
     torch.manual_seed(0)
     if options.heads:
-        write, output = multi_head_page, MULTI_HEAD_PAGE
+        name, command, results = "multi-head", "attention --heads", multi_head_results
     elif options.scores:
-        write, output = scores_page, SCORES_PAGE
+        name, command, results = "scores", "attention --scores", scores_results
     else:
-        write, output = page, PAGE
-    print_and_write(write(options.seconds), options.output or output)
+        name, command, results = "attention", "attention", dot_product_results
+    write_report(name, command, results(options.seconds), options.output)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """Chapter 4b's tests of attention again, on three seeds, and on real sentences.
 
 python -m benchmarks.believing trains both translators on the course's own corpus, hides and
-exchanges their states, gives them other weights, prints the tables and writes them to
+exchanges their states, gives them other weights, and reports in
 reference/benchmarks/believing.md.
 With --tatoeba PATH, what has no gold links is measured on real sentences too.
 """
 
 import argparse
-import platform
 import random
 import statistics
 import sys
@@ -21,7 +20,7 @@ import torch
 
 import d2lattn as d2l
 from benchmarks import exchanging, other_weights, translation
-from benchmarks.measure import print_and_write, processor
+from benchmarks.report import named, spread, table, write_report
 from d2lattn.corpus import Pair, batches
 from d2lattn.corpus.tatoeba import read_tatoeba, split_by_source
 from d2lattn.training import evaluating
@@ -114,23 +113,8 @@ def counted(
     return [len(some), *(100 * statistics.mean(word[key] for word in some) for key in columns)]
 
 
-def table(
-    first: str, columns: dict[str, str], rows: dict[str, list[list[float | None]]]
-) -> Iterator[str]:
-    """Write a table from what was counted for each seed."""
-    yield translation.row(first, "words", *columns.values())
-    yield translation.rule(2 + len(columns))
-    for name, seeds in rows.items():
-        found = (
-            [value for value in values if value is not None] for values in zip(*seeds, strict=True)
-        )
-        cells = (translation.spread(values, 0) if values else "–" for values in found)
-        yield translation.row(name, *cells)
-    yield ""
-
-
-def own_corpus(options: argparse.Namespace) -> Iterator[str]:
-    """Write the section on the course's own corpus."""
+def own_corpus(options: argparse.Namespace) -> dict:
+    """Test attention on the course's own corpus."""
     corpus = translation.corpus_for(options)
     settings = argparse.Namespace(**{**vars(OWN), "epochs": options.epochs or OWN.epochs})
     hidden, reweighed = defaultdict(list), defaultdict(list)
@@ -151,49 +135,28 @@ def own_corpus(options: argparse.Namespace) -> Iterator[str]:
             for when in exchanging.WHEN:
                 articles[f"{kind}, {when}"].append(counted(turned, ARTICLES, {"when": when}))
                 for where, hit in (("on the pronoun", True), ("elsewhere", False)):
-                    found = counted(others, PRONOUNS, {"when": when, "on it": hit})
-                    pronouns[f"{kind}, {where}, {when}"].append(found)
+                    counts = counted(others, PRONOUNS, {"when": when, "on it": hit})
+                    pronouns[f"{kind}, {where}, {when}"].append(counts)
             print(f"{kind}, seed {seed}: done", file=sys.stderr, flush=True)
-    yield (
-        f"{len(corpus.train):,} pairs, {settings.epochs} epochs, seeds "
-        f"{', '.join(map(str, options.seeds))}: chapter 4b's models and two others of each kind. "
-        "Each figure is the mean over the seeds, with the least and the most."
-    )
-    yield ""
-    yield (
-        f"**Hidden in turn**, in {options.sentences} test sentences: percent of the right words "
-        "that change without the state looked at, that of the second largest weight, that of the "
-        "word translated or one at random; and for which the first cost the most probability."
-    )
-    yield ""
-    yield from table("largest weight", HIDDEN, hidden)
-    yield (
-        "**Exchanged, the noun**: a feminine noun becomes masculine, and states of that sentence "
-        "are carried over; percent of *la* that become *le*. *Random* is a word other than these."
-    )
-    yield ""
-    yield from table("model", ARTICLES, articles)
-    yield (
-        "**Exchanged, the pronoun**: an object pronoun that French puts before the verb becomes "
-        "*them*; percent that become *les*, by where the pronoun's largest weight lay. *Random* is "
-        "none of the others."
-    )
-    yield ""
-    yield from table("largest weight", PRONOUNS, pronouns)
-    yield (
-        f"**Other weights**, in {options.sentences} test sentences: percent of the right words "
-        f"that change when their weights are permuted ({other_weights.PERMUTATIONS} times each); "
-        "and that stay when the whole weight lies on the state looked at, on some other state (the "
-        "best one; next to it, if all probabilities of the next word stay within a total variation "
-        f"of {other_weights.NEAR}, too), on another at random, or on none. *Lost with none* are "
-        "those that need some state."
-    )
-    yield ""
-    yield from table("largest weight", REWEIGHED, reweighed)
+    return {
+        "pairs": len(corpus.train),
+        "epochs": settings.epochs,
+        "seeds": options.seeds,
+        "sentences": options.sentences,
+        "permutations": other_weights.PERMUTATIONS,
+        "near": other_weights.NEAR,
+        "tatoeba": None,
+        "tables": {
+            "hidden": count_table("largest weight", HIDDEN, hidden),
+            "articles": count_table("model", ARTICLES, articles),
+            "pronouns": count_table("largest weight", PRONOUNS, pronouns),
+            "reweighed": count_table("largest weight", REWEIGHED, reweighed),
+        },
+    }
 
 
-def real_sentences(options: argparse.Namespace) -> Iterator[str]:
-    """Write the section on sentences from Tatoeba, by the largest weight."""
+def real_sentences(options: argparse.Namespace) -> dict:
+    """Test attention on sentences from Tatoeba, by the largest weight."""
     train, _, test = split_by_source(read_tatoeba(options.tatoeba, max_tokens=25))
     train, test = train[: options.pairs], test[: options.held_out]
     settings = argparse.Namespace(**{**vars(REAL), "epochs": options.epochs or REAL.epochs})
@@ -204,53 +167,49 @@ def real_sentences(options: argparse.Namespace) -> Iterator[str]:
             words, weighed = (list(ask(translator, test)) for ask in (hide, other_weights.reweigh))
             for low, high in pairwise(BOUNDS):
                 name = f"{kind}, {low} to {min(high, 1.0)}"
-                for asked, columns, rows in (
+                for measured, columns, rows in (
                     (words, REAL_HIDDEN, hidden),
                     (weighed, REWEIGHED, reweighed),
                 ):
-                    inside = [word for word in asked if low <= word["weight"] < high]
+                    inside = [word for word in measured if low <= word["weight"] < high]
                     rows[name].append(counted(inside, columns))
             print(f"Tatoeba: {kind}, seed {seed}: done", file=sys.stderr, flush=True)
-    yield (
-        f"{len(train):,} pairs of Tatoeba, {settings.epochs} epochs; words of {len(test):,} "
-        "held-out translations that the model gets right, by their largest weight."
-    )
-    yield ""
-    yield from table("hidden: largest weight", REAL_HIDDEN, hidden)
-    yield from table("other weights: largest weight", REWEIGHED, reweighed)
+    return {
+        "tatoeba": {"pairs": len(train), "epochs": settings.epochs, "held_out": len(test)},
+        "tables": {
+            "real_hidden": count_table("hidden: largest weight", REAL_HIDDEN, hidden),
+            "real_reweighed": count_table("other weights: largest weight", REWEIGHED, reweighed),
+        },
+    }
 
 
-def page(options: argparse.Namespace) -> Iterator[str]:
-    """Write the page, line by line."""
-    command = "python -m benchmarks.believing"
-    if options.tatoeba:
-        command += " --tatoeba eng-fra.tsv"
-    yield f"<!-- Written by: {command} -->"
-    yield ""
-    yield (
-        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
-        f"1 thread. Command: `{command}`. A state is hidden, and weights are changed, at the step "
-        "of the word alone; the words that the decoder reads are the true ones."
-    )
-    yield ""
-    yield from own_corpus(options)
-    if options.tatoeba:
-        yield from real_sentences(options)
+Rows = dict[str, list[list[float | None]]]
+
+
+def count_table(first: str, columns: dict[str, str], rows: Rows) -> dict:
+    """Put a table together from what was counted for each seed."""
+    cells = []
+    for name, seeds in rows.items():
+        columns_of_seeds = zip(*seeds, strict=True)
+        by_column = [[n for n in values if n is not None] for values in columns_of_seeds]
+        cells.append([name, *(spread(values) if values else None for values in by_column)])
+    return table([(first, ""), *named(["words", *columns.values()], ".0f")], cells)
 
 
 def main() -> None:
-    """Train, test, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Train, test and report."""
+    parser = translation.training_parser(__doc__)
     parser.add_argument("--tatoeba", type=Path, help="a file of real pairs, zipped or not")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--pairs", type=int, default=42_000, help="to train on")
-    parser.add_argument("--held-out", type=int, help="of each set (default: all)")
     parser.add_argument("--sentences", type=int, default=500, help="to hide states of")
     parser.add_argument("--epochs", type=int, help="instead of the table's own (for a quick try)")
-    parser.add_argument("--output", type=Path, default=translation.FOLDER / "believing.md")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    print_and_write(page(options), options.output)
+    results, command = own_corpus(options), "believing"
+    if options.tatoeba:
+        real = real_sentences(options)
+        results |= {"tatoeba": real["tatoeba"], "tables": results["tables"] | real["tables"]}
+        command += " --tatoeba eng-fra.tsv"
+    write_report("believing", command, results, options.output)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Time from input to paint of each explorable in Chromium, and its bytes in a page.
 
-python -m benchmarks.explorables prints the table; with --write it also goes to
-reference/benchmarks/explorables.md, the section of the benchmarks page.
+python -m benchmarks.explorables measures, and reports in reference/benchmarks/explorables.md.
 
 What is timed: a slider's input event (where a figure has points and no sliders, an arrow key on a
 point; where neither, a click on a picture) and what it calls, and the frame in which the figure is
@@ -12,17 +11,16 @@ out. A figure is moved as a reader first meets it: what is folded away stays fol
 else can be moved.
 """
 
-import argparse
 import math
 import platform
 import shutil
 import statistics
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.report import named, output_parser, table, write_report
 from d2lattn import TransformerDecoder
 from d2lattn.book.explorables import (
     AlignmentJudge,
@@ -45,7 +43,6 @@ from d2lattn.book.explorables import (
     WritersMemory,
 )
 
-PAGE = Path(__file__).parents[1] / "reference" / "benchmarks" / "explorables.md"
 MOVES = 100
 ROUNDS = 5
 WARM_UP = 20
@@ -312,29 +309,22 @@ def percentile_95(times: list[float]) -> float:
     return statistics.quantiles(times, n=20)[-1]
 
 
-def table(browser: Any) -> str:
-    """Measure every case and write a Markdown table."""
-    lines = [
-        "| explorable | median (ms) | 95th percentile (ms) | by the clock (ms) | bytes in page |"
-    ]
-    lines += ["|:--|--:|--:|--:|--:|"]
+def times_table(browser: Any) -> dict:
+    """Measure every case."""
+    rows = []
     for name, make in CASES.items():
         # The quietest round: other work on the machine makes one slow, and nothing makes one fast.
         rounds = [paint_times(browser, make()) for _ in range(ROUNDS)]
         thread, clock = (min(times, key=percentile_95) for times in zip(*rounds, strict=True))
-        size = len(make().to_html().encode())
-        lines.append(
-            f"| {name} | {statistics.median(thread):.1f} | {percentile_95(thread):.1f} "
-            f"| {percentile_95(clock):.1f} | {size:,} |"
-        )
-    return "\n".join(lines)
+        times = statistics.median(thread), percentile_95(thread), percentile_95(clock)
+        rows.append([name, *times, len(make().to_html().encode())])
+    columns = named(("median (ms)", "95th percentile (ms)", "by the clock (ms)"), ".1f")
+    return table([("explorable", ""), *columns, ("bytes in page", ",d")], rows)
 
 
 def main() -> None:
-    """Print the table, or write it to the book."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help=f"also write {PAGE.name}")
-    write = parser.parse_args().write
+    """Measure and report."""
+    options = output_parser(__doc__.splitlines()[0]).parse_args()
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -342,18 +332,15 @@ def main() -> None:
             executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
         )
-        found = table(browser)
-        version = browser.version
+        results = {
+            "chromium": browser.version,
+            "machine": platform.machine(),
+            "rounds": ROUNDS,
+            "moves": MOVES,
+            "tables": {"times": times_table(browser)},
+        }
         browser.close()
-    print(found)
-    if write:
-        where = f"Chromium {version} without a graphics card, {platform.machine()}"
-        how = (
-            f"the quietest of {ROUNDS} rounds of {MOVES} moves of the sliders, "
-            "in a window 1000 pixels wide; time of the main thread, and the clock's 95th percentile"
-        )
-        text = f"{found}\n\n{where}; {how}. Called by `python -m benchmarks.explorables --write`.\n"
-        PAGE.write_text(text, encoding="utf-8")
+    write_report("explorables", "explorables", results, options.output)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,19 @@
 """Time of a convolution, a GRU, self-attention and restricted self-attention over n and d.
 
-python -m benchmarks.layers prints the table and writes it to reference/benchmarks/layers.md, a
-section of the benchmarks page.
+python -m benchmarks.layers measures, and reports in reference/benchmarks/layers.md.
 """
 
-import argparse
 import math
-import platform
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.measure import median_times, processor
+from benchmarks.measure import median_times
+from benchmarks.report import named, output_parser, table, write_report
 
-PAGE = Path(__file__).parents[1] / "reference" / "benchmarks" / "layers.md"
 LENGTHS, WIDTHS = (128, 256, 512, 1024), (64, 128, 256, 512)
 LENGTH, WIDTH, KERNEL, REACH = 256, 64, 3, 4
 NAMES = ("convolution", "GRU", "self-attention", "fused", "restricted")
@@ -64,47 +60,31 @@ def exponent(sizes: tuple[int, ...], times: list[float]) -> float:
 
 
 @torch.inference_mode()
-def page(seconds: float) -> list[str]:
-    """The section, line by line."""
-    lines = [
-        "<!-- Written by: python -m benchmarks.layers -->",
-        "",
-        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
-        f"1 thread, float32, one sequence, forward. Kernel of {KERNEL}; restricted to {REACH} "
-        "places each side. Command: `python -m benchmarks.layers`.",
-        "",
-        "Milliseconds of processor time; the layers take turns. *Self-attention* is the formula "
-        "written out, *fused* PyTorch's own kernel; neither has projections, as in chapter 6's "
-        "table. The exponent is the slope of a line through the logarithms.",
-        "",
-        "| n | d | " + " | ".join(NAMES) + " |",
-        "|--:|--:|" + "--:|" * len(NAMES),
-    ]
+def times_table(seconds: float) -> dict:
+    """Measure over n, then over d."""
+    rows = []
     for what, sizes in (
         ("n", [(n, WIDTH) for n in LENGTHS]),
         ("d", [(LENGTH, d) for d in WIDTHS]),
     ):
-        rows = [median_times(tasks(n, d), seconds, clock=time.process_time) for n, d in sizes]
-        for (n, d), row in zip(sizes, rows, strict=True):
-            cells = " | ".join(f"{1e3 * row[name]:.2f}" for name in NAMES)
-            lines.append(f"| {n} | {d} | {cells} |")
+        times = [median_times(tasks(n, d), seconds, clock=time.process_time) for n, d in sizes]
+        for size, medians in zip(sizes, times, strict=True):
+            rows.append([*size, *(1e3 * medians[name] for name in NAMES)])
         along = tuple(size[what == "d"] for size in sizes)
-        slopes = [exponent(along, [row[name] for row in rows]) for name in NAMES]
-        lines.append(f"| exponent in {what} | | " + " | ".join(f"{s:.2f}" for s in slopes) + " |")
-    return lines
+        slopes = [exponent(along, [medians[name] for medians in times]) for name in NAMES]
+        rows.append([f"exponent in {what}", "", *slopes])
+    return table([("n", "d"), ("d", "d"), *named(NAMES, ".2f")], rows)
 
 
 def main() -> None:
-    """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure and report."""
+    parser = output_parser(__doc__)
     parser.add_argument("--seconds", type=float, default=1.0, help="for each cell (default 1)")
-    parser.add_argument("--output", type=Path, default=PAGE, help="where the section goes")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    lines = page(options.seconds)
-    print("\n".join(lines))
-    options.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    results = {"tables": {"times": times_table(options.seconds)}}
+    write_report("layers", "layers", results, options.output)
 
 
 if __name__ == "__main__":

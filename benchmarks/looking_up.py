@@ -1,22 +1,20 @@
 """Looking up by different scores: which learning rate suits each, and how good it is then.
 
 python -m benchmarks.looking_up trains five networks side by side for each task, score, width and
-rate of chapters 3 and 3b, prints the tables and writes them to reference/benchmarks/looking-up.md.
-Each training is kept in a file as soon as it is done, and not done again.
+rate of chapters 3 and 3b, and reports in reference/benchmarks/looking-up.md. Each training is kept
+in a file as soon as it is done, and not done again.
 """
 
 import argparse
-import platform
 import statistics
 import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import torch
 
-from benchmarks.measure import kept_or_made, print_and_write, processor
-from benchmarks.translation import FOLDER, row, rule
+from benchmarks.measure import kept_or_made
+from benchmarks.report import named, output_parser, spread, table, write_report
 from d2lattn.book.experiments import look_up
 
 KEPT = Path("looking_up.jsonl")
@@ -44,34 +42,6 @@ def best_of(runs: list[dict], place: int) -> int:
     return means.index(min(means))
 
 
-def with_range(errors: list[float]) -> str:
-    """Write a mean, and the range behind it."""
-    return f"{statistics.mean(errors):.3f} ({min(errors):.3f}–{max(errors):.3f})"
-
-
-def searched(found: dict[str, list[dict]], place: int) -> Iterator[str]:
-    """Write errors on validation examples at each rate, the best one marked."""
-    yield row("task, score, width", *(f"{rate:g}" for rate in look_up.RATES))
-    yield rule(1 + len(look_up.RATES))
-    for name, runs in found.items():
-        cells = [with_range(run["validation"][place]) for run in runs]
-        best = best_of(runs, place)
-        cells[best] = f"**{cells[best]}**"
-        yield row(name, *cells)
-
-
-def told(found: dict[str, list[dict]], place: int) -> Iterator[str]:
-    """Write errors on test examples at the best rate."""
-    networks = range(1, look_up.NUM_NETWORKS + 1)
-    yield row("task, score, width", "rate", "mean", *map(str, networks))
-    yield rule(3 + len(networks))
-    for name, runs in found.items():
-        best = runs[best_of(runs, place)]
-        errors = best["test"][place]
-        cells = (f"{error:.4f}" for error in (statistics.mean(errors), *errors))
-        yield row(name, f"{best['rate']:g}", *cells)
-
-
 def average(task: look_up.Task) -> float:
     """Give the error of answering with the average of all values."""
     test = look_up.unseen("test", task)
@@ -79,51 +49,58 @@ def average(task: look_up.Task) -> float:
     return look_up.error(guess, test.answers).mean().item()
 
 
-def page(options: argparse.Namespace) -> Iterator[str]:
-    """Write the page, line by line."""
-    found: dict[str, list[dict]] = {name: [] for name in options.names}
-    for name, runs in found.items():
+def choice_table(runs: dict[str, list[dict]], place: int) -> dict:
+    """Give errors on validation examples at each rate, the best one marked."""
+    rows = []
+    for name, results in runs.items():
+        cells = [spread(run["validation"][place]) for run in results]
+        cells[best_of(results, place)]["best"] = True
+        rows.append([name, *cells])
+    columns = named((f"{rate:g}" for rate in look_up.RATES), ".3f")
+    return table([("task, score, width", ""), *columns], rows)
+
+
+def errors_table(runs: dict[str, list[dict]], place: int) -> dict:
+    """Give errors on test examples at the best rate."""
+    rows = []
+    for name, results in runs.items():
+        best = results[best_of(results, place)]
+        errors = best["test"][place]
+        rows.append([name, best["rate"], statistics.mean(errors), *errors])
+    columns = named(("mean", *range(1, look_up.NUM_NETWORKS + 1)), ".4f")
+    return table([("task, score, width", ""), ("rate", "g"), *columns], rows)
+
+
+def results_of(options: argparse.Namespace) -> dict:
+    """Train what is missing, and put the tables together."""
+    runs: dict[str, list[dict]] = {name: [] for name in options.names}
+    for name, results in runs.items():
         for rate in look_up.RATES:
             run = {"name": name, "rate": rate, "moments": options.moments}
             make = partial(measure, name, rate, tuple(options.moments))
-            runs.append(kept_or_made(options.keep, run, make))
-    yield "<!-- Written by: python -m benchmarks.looking_up -->"
-    yield ""
-    averages = (f"{average(task):.3f} ({name})" for name, task in TASKS.items())
-    yield (
-        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread,"
-        f" float32. Command: `python -m benchmarks.looking_up`. {look_up.NUM_NETWORKS} networks "
-        "each, trained by Adam on 64 fresh examples a step. Squared errors on 1,000 examples a "
-        "network; without looking, from the average of all values, one gets "
-        f"{' and '.join(averages)}. *scaled*: over √d."
-    )
+            results.append(kept_or_made(options.keep, run, make))
+    tables = {}
     for place, moment in enumerate(options.moments):
-        yield ""
-        yield (
-            f"**After {moment} steps: the choice of a learning rate.** Mean and range of the "
-            "networks' errors on the examples by which it is chosen; the lowest mean is bold."
-        )
-        yield ""
-        yield from searched(found, place)
-        yield ""
-        yield (
-            f"**After {moment} steps: at that rate.** Errors on other examples, network by network."
-        )
-        yield ""
-        yield from told(found, place)
+        tables[f"choice_{moment}"] = choice_table(runs, place)
+        tables[f"test_{moment}"] = errors_table(runs, place)
+    return {
+        "networks": look_up.NUM_NETWORKS,
+        "moments": options.moments,
+        "averages": {name: average(task) for name, task in TASKS.items()},
+        "tables": tables,
+    }
 
 
 def main() -> None:
-    """Train what is missing, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Train what is missing, and report."""
+    parser = output_parser(__doc__)
     names = list(look_up.SEARCHED)
     parser.add_argument("--names", nargs="+", default=names, choices=names)
     parser.add_argument("--moments", type=int, nargs="+", default=list(look_up.MOMENTS))
     parser.add_argument("--keep", type=Path, default=KEPT, help="where trainings are kept")
-    parser.add_argument("--output", type=Path, default=FOLDER / "looking-up.md")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    print_and_write(page(options), options.output)
+    write_report("looking-up", "looking_up", results_of(options), options.output)
 
 
 if __name__ == "__main__":

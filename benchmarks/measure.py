@@ -1,7 +1,4 @@
-"""How the benchmarks measure: time in turn, memory by the allocator, and on which processor.
-
-And how they tell: line by line, on the screen and in the book.
-"""
+"""How the benchmarks measure: time in turn, memory by the allocator, and on which processor."""
 
 import json
 import os
@@ -11,8 +8,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from torch.profiler import ProfilerActivity, profile
 
@@ -74,29 +73,37 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def print_and_write(lines: Iterable[str], path: Path) -> None:
-    """Print each line as soon as it is there; write all of them, if any, when the last one is."""
-    kept = []
-    for line in lines:
-        print(line, flush=True)
-        kept.append(line)
-    if not kept:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(kept) + "\n", encoding="utf-8")
-
-
 def kept_or_made(keep: Path, wanted: dict, make: Callable[[], dict]) -> dict:
     """Give the result in `keep`, JSON lines, that has all of `wanted`; else make and add it.
 
     So trainings that were broken off go on where they stopped.
     """
     lines = keep.read_text("utf-8").splitlines() if keep.exists() else []
-    done = (json.loads(line) for line in lines)
-    found = next((one for one in done if one | wanted == one), None)
-    if found is None:
-        found = make()
+    results = (json.loads(line) for line in lines)
+    result = next((kept for kept in results if kept | wanted == kept), None)
+    if result is None:
+        result = make()
         with keep.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(found) + "\n")
-    print(found, file=sys.stderr, flush=True)
-    return found
+            file.write(json.dumps(result) + "\n")
+    print(result, file=sys.stderr, flush=True)
+    return result
+
+
+def train_missing(
+    keep: Path,
+    key: str,
+    names: Iterable[str],
+    seeds: Iterable[int],
+    sizes: dict[str, Any],
+    measure: Callable[[str, int], dict],
+) -> dict[str, list[dict]]:
+    """Give what each name's training came to with each seed, and train what is missing in `keep`.
+
+    A result has its name under `key`, its seed, and the sizes.
+    """
+    runs: dict[str, list[dict]] = {name: [] for name in names}
+    for seed in seeds:
+        for name, results in runs.items():
+            wanted = {key: name, "seed": seed} | sizes
+            results.append(kept_or_made(keep, wanted, partial(measure, name, seed)))
+    return runs

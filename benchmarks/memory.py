@@ -1,20 +1,18 @@
 """What a writer may forget: small models trained each with another saving on the cache.
 
 python -m benchmarks.memory trains a decoder alone, once for each way and seed, on texts that hold
-what it needs at the start, in the middle and near by; prints the tables and writes them to
+what it needs at the start, in the middle and near by; and reports in
 reference/benchmarks/memory.md. Each training is kept in a file as soon as it is done, and not done
 again. With --written it trains three of them once more, counts what they write without a mistake,
-and writes memory-written.md beside it.
+and reports in memory-written.md.
 """
 
 import argparse
-import platform
 import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -23,9 +21,9 @@ import torch
 from torch import Tensor, nn
 
 import d2lattn as d2l
-from benchmarks.measure import kept_or_made, median_times, print_and_write, processor
-from benchmarks.relative import each
-from benchmarks.translation import FOLDER, row, rule
+from benchmarks.measure import median_times, train_missing
+from benchmarks.report import named, summarize, table, write_report
+from benchmarks.translation import count_parameters, training_parser
 from d2lattn.corpus import Corpus, Pair, Vocabulary, load_corpus
 from d2lattn.decoding import greedily
 from d2lattn.transformer import BlockState, TransformerState
@@ -49,25 +47,21 @@ TIMED = "many", "grouped", "one shared", "1 x 12", "window", "window + first"
 class Way:
     """What attention keeps: heads of keys and values, and for which places."""
 
-    what: str
     options: dict
     heads: tuple[int, int] | None = None  # so many of another width, in place of eight of twelve
 
 
 WAYS = {
-    "many": Way("each of the 8 heads has its own keys and values", {}),
-    "grouped": Way("4 heads of queries share each of 2 heads of keys", {"num_kv_heads": 2}),
-    "one shared": Way("all 8 heads of queries share 1 head of keys", {"num_kv_heads": 1}),
-    "2 x 12": Way("2 heads of 12, instead of 8", {}, (2, 12)),
-    "4 x 6": Way("4 heads of 6", {}, (4, 6)),
-    "1 x 12": Way("1 head of 12", {}, (1, 12)),
-    "2 x 6": Way("2 heads of 6", {}, (2, 6)),
-    "6 x 2": Way("6 heads of 2", {}, (6, 2)),
-    "window": Way("as many, and a token sees itself and the 7 before it", {"window": 8}),
-    "window + first": Way(
-        "as many, and a token sees itself, the 6 before it and the first of all",
-        {"window": 7, "num_first": 1},
-    ),
+    "many": Way({}),
+    "grouped": Way({"num_kv_heads": 2}),
+    "one shared": Way({"num_kv_heads": 1}),
+    "2 x 12": Way({}, (2, 12)),
+    "4 x 6": Way({}, (4, 6)),
+    "1 x 12": Way({}, (1, 12)),
+    "2 x 6": Way({}, (2, 6)),
+    "6 x 2": Way({}, (6, 2)),
+    "window": Way({"window": 8}),
+    "window + first": Way({"window": 7, "num_first": 1}),
 }
 
 
@@ -198,71 +192,53 @@ def measure(way: str, seed: int, epochs: int, corpus: Corpus) -> dict:
     start = time.process_time()
     model = trained(way, seed, epochs, corpus, vocab)
     seconds = time.process_time() - start
-    dice = torch.Generator().manual_seed(0)
-    names = names_for(corpus.test, dice)
+    generator = torch.Generator().manual_seed(0)
+    names = names_for(corpus.test, generator)
     outputs = write(model, corpus.test, names, vocab)
-    kept = list(zip(corpus.test, names, outputs, strict=True))
-    found = {
+    texts_written = list(zip(corpus.test, names, outputs, strict=True))
+    run = {
         "way": way,
         "seed": seed,
         "pairs": len(corpus.train),
         "epochs": epochs,
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "parameters": count_parameters(model),
         "seconds": seconds,
-        "loss": d2l.mean_loss(model, texts(corpus.test, vocab, dice), loss),
+        "loss": d2l.mean_loss(model, texts(corpus.test, vocab, generator), loss),
     }
     for least, most in ((LENGTHS[0][0], LENGTHS[-1][1]), *LENGTHS):
-        some = [one for one in kept if least <= len(one[0].source) <= most]
-        told = [" ".join(words[:-1]) for _, _, words in some]  # the name is the last
-        found[f"BLEU {least} to {most}"] = d2l.bleu(
-            told, [" ".join(pair.target) for pair, _, _ in some]
-        ).value
-        signed = [words[-1:] == [name] for _, name, words in some]
-        found[f"signed {least} to {most}"] = 100 * statistics.mean(signed)
-    return found
+        group = [text for text in texts_written if least <= len(text[0].source) <= most]
+        french = [" ".join(words[:-1]) for _, _, words in group]  # the name is the last
+        expected = [" ".join(pair.target) for pair, _, _ in group]
+        run[f"BLEU {least} to {most}"] = d2l.bleu(french, expected).value
+        signed = [words[-1:] == [name] for _, name, words in group]
+        run[f"signed {least} to {most}"] = 100 * statistics.mean(signed)
+    return run
 
 
-def measured(options: argparse.Namespace, corpus: Corpus) -> dict[str, list[dict]]:
-    """Give what each training came to, and train what is missing."""
-    sizes = {"pairs": len(corpus.train), "epochs": options.epochs}
-    found: dict[str, list[dict]] = {way: [] for way in WAYS}
-    for seed in options.seeds:
-        for way in options.ways:
-            make = partial(measure, way, seed, options.epochs, corpus)
-            found[way].append(kept_or_made(options.keep, {"way": way, "seed": seed} | sizes, make))
-    return {way: results for way, results in found.items() if results}
-
-
-def written(options: argparse.Namespace) -> Iterator[str]:
-    """Write how many sentences are right, and one that only the first way gets right."""
+def written(options: argparse.Namespace) -> dict:
+    """Count which sentences are right, and show one that only the first way gets right."""
     corpus = load_corpus(num_train=options.pairs, num_test=options.held_out)
     vocab, seed = vocabulary(corpus), options.seeds[0]
     names = names_for(corpus.test, torch.Generator().manual_seed(0))
-    told, right = {}, {}
+    sentences, right = {}, {}
     for way in WRITTEN:
         model = trained(way, seed, options.epochs, corpus, vocab)
-        told[way] = [words[:-1] for words in write(model, corpus.test, names, vocab)]
-        pairs = zip(told[way], corpus.test, strict=True)
+        sentences[way] = [words[:-1] for words in write(model, corpus.test, names, vocab)]
+        pairs = zip(sentences[way], corpus.test, strict=True)
         right[way] = [words == list(pair.target) for words, pair in pairs]
     best, *others = WRITTEN
-    one = next(
+    shown = next(
         place
         for place in range(len(corpus.test))
         if right[best][place] and not any(right[way][place] for way in others)
     )
-    yield "<!-- Written by: python -m benchmarks.memory --written -->"
-    yield ""
-    yield (
-        f"One training of each, once more with seed {seed}: how many of {len(corpus.test):,} "
-        "held-out sentences have the French of the corpus, word for word, and what was written for "
-        f"“{' '.join(corpus.test[one].source)}”. It is the first with which *{best}* is "
-        "right and the others are wrong."
-    )
-    yield ""
-    yield row("way", "right", "written")
-    yield rule(3)
-    for way in WRITTEN:
-        yield row(way, sum(right[way]), " ".join(told[way][one]))
+    rows = [[way, sum(right[way]), " ".join(sentences[way][shown])] for way in WRITTEN]
+    return {
+        "seed": seed,
+        "test": len(corpus.test),
+        "sentence": " ".join(corpus.test[shown].source),
+        "tables": {"written": table([("way", ""), ("right", "d"), ("written", "")], rows)},
+    }
 
 
 @torch.no_grad()
@@ -297,90 +273,58 @@ def steps(num_tokens: int) -> dict[str, Callable[[], object]]:
     return functions
 
 
-def speeds(seconds: float) -> Iterator[str]:
-    """Write how many tokens a second each writes."""
-    yield row("way", *(f"after {tokens:,}" for tokens in CACHES))
-    yield rule(1 + len(CACHES))
-    times = [median_times(steps(one), seconds, clock=time.process_time) for one in CACHES]
-    for way in TIMED:
-        yield row(way, *(f"{NUM_TEXTS / one[way]:,.0f}" for one in times))
-
-
-def page(options: argparse.Namespace) -> Iterator[str]:
-    """Write the page, line by line."""
+def results_of(options: argparse.Namespace) -> dict:
+    """Train what is missing, and put the tables together."""
     corpus = load_corpus(num_train=options.pairs, num_test=options.held_out)
-    found = measured(options, corpus)
-    size = len(vocabulary(corpus))
-    yield "<!-- Written by: python -m benchmarks.memory -->"
-    yield ""
-    yield (
-        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread,"
-        " float32. Command: `python -m benchmarks.memory`. A decoder alone, without a source: "
-        f"width {WIDTH}, {NUM_LAYERS} layers, {NUM_HEADS} heads of {HEAD}, norm first, rotary "
-        f"positions; networks of {FFN}, wider where attention has fewer parameters, so that all "
-        f"have as many. A text is one of {len(NAMES)} names, an English sentence and `<eos>`, which"
-        " are read, and the French sentence, the name once more and `<eos>`, which are written. "
-        f"Each is trained on {len(corpus.train):,} pairs, {options.epochs} times through, in "
-        f"batches of {BATCH_SIZE}, with another name each time, to predict what is written; Adam "
-        f"at {RECIPE['learning_rate']} falling to 0 over the last {RECIPE['decay_share']:.0%} of "
-        "the steps, no dropout. Each figure is the mean over seeds "
-        f"{', '.join(map(str, options.seeds))}, and behind it that of each seed. "
-        f"{len(corpus.test):,} pairs are held out. Writing is greedy. *Signed* is the share of "
-        "texts, in percent, that end with their name."
-    )
-    yield ""
-    yield from (f"- *{way}*: {WAYS[way].what}." for way in found)
-    yield ""
-    yield row("way", "parameters", "bytes a token", f"bytes after {TEXT}", "loss", "BLEU", "signed")
-    yield rule(7)
+    sizes = {"pairs": len(corpus.train), "epochs": options.epochs}
+
+    def train(way: str, seed: int) -> dict:
+        return measure(way, seed, options.epochs, corpus)
+
+    runs = train_missing(options.keep, "way", options.ways, options.seeds, sizes, train)
     whole = f"{LENGTHS[0][0]} to {LENGTHS[-1][1]}"
-    for way, results in found.items():
-        model = make(way, size)
-        yield row(
-            way,
-            f"{results[0]['parameters']:,}",
-            f"{kept_after(model, 1):,}",
-            f"{kept_after(model, TEXT):,}",
-            each([one["loss"] for one in results], 3),
-            each([one[f"BLEU {whole}"] for one in results]),
-            each([one[f"signed {whole}"] for one in results]),
-        )
+    totals = []
+    for way, *cells in summarize(runs, ("loss", f"BLEU {whole}", f"signed {whole}")):
+        model = make(way, len(vocabulary(corpus)))
+        kept = [kept_after(model, count) for count in (1, TEXT)]
+        totals.append([way, runs[way][0]["parameters"], *kept, *cells])
+    counts = named(("parameters", "bytes a token", f"bytes after {TEXT}"), ",d")
+    scores = ("loss", ".3f"), ("BLEU", ".1f"), ("signed", ".1f")
     groups = [f"{least} to {most}" for least, most in LENGTHS]
-    for what, title in (("BLEU", "BLEU"), ("signed", "Signed, in percent,")):
-        yield from ("", f"**{title} by the length of the English sentence** (words)", "")
-        yield row("way", *groups)
-        yield rule(1 + len(groups))
-        for way, results in found.items():
-            cells = (each([one[f"{what} {group}"] for one in results]) for group in groups)
-            yield row(way, *cells)
-    yield from ("", "**Tokens a second**", "")
-    yield (
-        f"One step of writing for {NUM_TEXTS} texts, each with so many tokens in the cache; medians"
-        " of processor time. The weights are untrained, which makes no difference to the clock."
-    )
-    yield ""
-    yield from speeds(options.seconds)
+    lengths = [("way", ""), *named(groups, ".1f")]
+    times = [median_times(steps(n), options.seconds, clock=time.process_time) for n in CACHES]
+    speeds = [[way, *(NUM_TEXTS / seconds[way] for seconds in times)] for way in TIMED]
+    return {
+        **sizes,
+        "seeds": options.seeds,
+        "test": len(corpus.test),
+        "tables": {
+            "totals": table([("way", ""), *counts, *scores], totals),
+            "bleu": table(lengths, summarize(runs, [f"BLEU {group}" for group in groups])),
+            "signed": table(lengths, summarize(runs, [f"signed {group}" for group in groups])),
+            "speeds": table(
+                [("way", ""), *named((f"after {count:,}" for count in CACHES), ",.0f")], speeds
+            ),
+        },
+    }
 
 
 def main() -> None:
-    """Train what is missing, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    """Train what is missing, and report."""
+    parser = training_parser(__doc__, seeds=range(5), pairs=NUM_PAIRS)
+    parser.set_defaults(held_out=1000)
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)
-    parser.add_argument("--pairs", type=int, default=NUM_PAIRS, help="to train on")
-    parser.add_argument("--held-out", type=int, default=1000)
     parser.add_argument("--epochs", type=int, default=NUM_EPOCHS)
     parser.add_argument("--seconds", type=float, default=4.0, help="for each cell of the last")
     parser.add_argument("--keep", type=Path, default=KEPT, help="where trainings are kept")
-    parser.add_argument("--output", type=Path, default=FOLDER / "memory.md")
     parser.add_argument("--written", action="store_true", help="what three ways write, and no more")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     if options.written:
-        print_and_write(written(options), options.output.with_name("memory-written.md"))
+        write_report("memory-written", "memory --written", written(options), options.output)
     else:
-        print_and_write(page(options), options.output)
+        write_report("memory", "memory", results_of(options), options.output)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Run notebooks as Binder would: on one processor, with 2 GB of memory and no more.
 
-usage: python -m benchmarks.notebooks [NOTEBOOK ...] [--output FILE]
-(all of chapters/ if none is named; without FILE the page in the book)
+usage: python -m benchmarks.notebooks [NOTEBOOK ...]     (all of chapters/ if none is named)
 
 The limit is the system's own (`setrlimit`, RLIMIT_DATA): a process that asks for more private space
 than that is refused, which ends the notebook with an error. It counts what is asked for, also what
@@ -10,27 +9,22 @@ measured beside it: all processes of a run together, ten times a second. Nothing
 notebooks.
 """
 
-import argparse
 import os
-import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
-from benchmarks.measure import print_and_write, processor
+from benchmarks.report import output_parser, table, write_report
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
-PAGE = ROOT / "reference" / "benchmarks" / "notebooks.md"
 GB = 1 << 30
 LIMIT = 2 * GB
 EVERY = 0.1
-
 ONE = """
 import sys
 import nbformat
@@ -98,52 +92,31 @@ def number_of(path: Path) -> str:
     return str(path.relative_to(CHAPTERS).with_suffix(""))
 
 
-def lines(paths: list[Path], every: int) -> Iterator[str]:
-    """Tell what each took, the table row by row."""
-    import torch
-
-    which = "all" if len(paths) == every else f"{len(paths)} of {every}"
-    yield f"<!-- Written by: python benchmarks/{Path(__file__).name} -->"
-    yield ""
-    yield (
-        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, one"
-        f" processor. Command: `python benchmarks/{Path(__file__).name}`."
-    )
-    yield ""
-    yield (
-        f"Each process was refused more than {LIMIT // GB} GB of private memory, touched or not."
-        " Memory in use is that of the kernel and of the program that drives it, together. Run were"
-        f" {which} notebooks."
-    )
-    yield ""
-    yield "| notebook | seconds | most memory in use, MB |"
-    yield "|---|--:|--:|"
-    failed = []
+def run_all(paths: list[Path], all_notebooks: int) -> dict:
+    """Run each notebook, and give what each took."""
+    rows, failed = [], []
     for path in paths:
         took = run(path)
-        yield f"| {number_of(path)} | {took.seconds:.0f} | {took.peak / 2**20:.0f} |"
+        rows.append([number_of(path), took.seconds, took.peak / 2**20])
+        print(rows[-1], file=sys.stderr, flush=True)
         if took.error:
-            failed.append(f"- {number_of(path)}: `{took.error[:200]}`")
-    yield ""
-    if failed:
-        yield "**Not all came to their end:**"
-        yield ""
-        yield from failed
-    else:
-        yield "All came to their end."
+            failed.append(f"{number_of(path)}: `{took.error[:200]}`")
+    columns = ("notebook", ""), ("seconds", ".0f"), ("most memory in use, MB", ".0f")
+    which = "all" if len(paths) == all_notebooks else f"{len(paths)} of {all_notebooks}"
+    tables = {"notebooks": table(columns, rows)}
+    return {"limit": LIMIT // GB, "which": which, "failed": failed, "tables": tables}
 
 
 def main() -> None:
-    """Run, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    """Run and report."""
+    parser = output_parser(__doc__.split("\n")[0])
     parser.add_argument("notebooks", nargs="*", type=Path)
-    parser.add_argument("--output", type=Path, default=PAGE)
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     if sys.platform != "linux":
         raise SystemExit("only Linux refuses memory in this way")
     every = [*sorted(CHAPTERS.glob("[0-9]*/*.ipynb")), CHAPTERS / "which-would-you-sign.ipynb"]
-    paths = [path.resolve() for path in chosen.notebooks] or every
-    print_and_write(lines(paths, len(every)), chosen.output)
+    paths = [path.resolve() for path in options.notebooks] or every
+    write_report("notebooks", "notebooks", run_all(paths, len(every)), options.output)
 
 
 if __name__ == "__main__":

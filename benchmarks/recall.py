@@ -1,24 +1,23 @@
 """Attention that carries a sum: what a written word costs, and how many pairs a matrix recalls.
 
-python -m benchmarks.recall trains networks of each way and width on recall, five side by side,
-prints the tables and writes them to reference/benchmarks/recall.md. Each training is kept in a file
-as soon as it is done, and not done again.
+python -m benchmarks.recall trains networks of each way and width on recall, five side by side, and
+reports in reference/benchmarks/recall.md. Each training is kept in a file as soon as it is done,
+and not done again.
 """
 
 import argparse
-import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks.measure import kept_or_made, median_times, print_and_write, processor
-from benchmarks.relative import each
-from benchmarks.translation import FOLDER, row, rule
+from benchmarks.measure import kept_or_made, median_times
+from benchmarks.report import each, named, output_parser, table, write_report
 from d2lattn.book.experiments import recall
 
 KEPT = Path("recall.jsonl")
@@ -52,22 +51,6 @@ def measure(way: str, width: int, rate: float, networks: int, steps: int) -> dic
         "validation": torch.stack(chosen).mean().item(),
         "test": {str(n): recall.accuracy(trained, n).tolist() for n in PAIRS},
     }
-
-
-def trained(options: argparse.Namespace) -> Iterator[str]:
-    """Write what trained networks recall, each way at its best rate."""
-    yield row("way, width", "rate", *(f"{n} pairs" for n in PAIRS))
-    yield rule(2 + len(PAIRS))
-    for way in recall.WAYS:
-        for width in options.widths:
-            found = []
-            for rate in RATES:
-                run = {"way": way, "width": width, "rate": rate}
-                run |= {"networks": options.networks, "steps": options.steps}
-                found.append(kept_or_made(options.keep, run, partial(measure, **run)))
-            best = max(found, key=lambda one: one["validation"])
-            cells = (each([100 * x for x in best["test"][str(n)]]) for n in PAIRS)
-            yield row(f"{way}, {width}", f"{best['rate']:g}", *cells)
 
 
 def words(num_written: int) -> dict[str, Callable[[], Tensor]]:
@@ -129,75 +112,48 @@ def texts(num_positions: int) -> dict[str, Callable[[], Tensor]]:
     }
 
 
-def steps(options: argparse.Namespace) -> Iterator[str]:
-    """Write what the newest word costs, and what is kept for it."""
-    yield row("words so far", "list, µs", "matrix, µs", "list, numbers", "matrix, numbers")
-    yield rule(5)
+def recall_table(options: argparse.Namespace) -> dict:
+    """Train what is missing, and give what networks recall, each way at its best rate."""
+    rows = []
+    for way, width in product(recall.WAYS, options.widths):
+        runs = []
+        for rate in RATES:
+            run = {"way": way, "width": width, "rate": rate}
+            run |= {"networks": options.networks, "steps": options.steps}
+            runs.append(kept_or_made(options.keep, run, partial(measure, **run)))
+        best = max(runs, key=lambda run: run["validation"])
+        cells = [each([100 * share for share in best["test"][str(n)]]) for n in PAIRS]
+        rows.append([f"{way}, {width}", best["rate"], *cells])
+    columns = named((f"{n} pairs" for n in PAIRS), ".1f")
+    return table([("way, width", ""), ("rate", "g"), *columns], rows)
+
+
+def steps_table(options: argparse.Namespace) -> dict:
+    """Measure what the newest word costs, and what is kept for it."""
+    rows = []
     for count in options.written:
         times = {}  # one after the other: a long list empties the cache of the processor
         for name, function in words(count).items():
             times |= median_times({name: function}, options.seconds, clock=time.process_time)
         kept = 2 * count * NUM_HEADS * HEAD, NUM_HEADS * HEAD * (HEAD + 1)
-        cells = [f"{1e6 * x:.0f}" for x in times.values()] + [f"{x:,}" for x in kept]
-        yield row(f"{count:,}", *cells)
+        rows.append([count, *(1e6 * seconds for seconds in times.values()), *kept])
+    columns = [*named(("list, µs", "matrix, µs"), ".0f")]
+    columns += named(("list, numbers", "matrix, numbers"), ",d")
+    return table([("words so far", "<,d"), *columns], rows)
 
 
-def whole(options: argparse.Namespace) -> Iterator[str]:
-    """Write what a text takes that is known as a whole."""
-    names = list(texts(1))
-    yield row("words", *(f"{name}, ms" for name in names))
-    yield rule(1 + len(names))
+def texts_table(options: argparse.Namespace) -> dict:
+    """Measure what a text takes that is known as a whole."""
+    rows = []
     for count in options.texts:
         times = median_times(texts(count), options.seconds, least=5, clock=time.process_time)
-        yield row(f"{count:,}", *(f"{1e3 * times[name]:.1f}" for name in names))
-
-
-def page(options: argparse.Namespace) -> Iterator[str]:
-    """Write the page, line by line."""
-    yield "<!-- Written by: python -m benchmarks.recall -->"
-    yield ""
-    yield (
-        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread,"
-        " float32. Command: `python -m benchmarks.recall`."
-    )
-    yield ""
-    yield (
-        "**Words that trained networks recall, in percent.** A network is told pairs of one of "
-        f"{recall.NUM_KEYS} keys and one of {recall.NUM_WORDS} words, no key twice, and is asked "
-        f"for all of them. Trained on texts of {recall.TRAINED[0]} to {recall.TRAINED[-1]} pairs, "
-        f"{options.steps:,} steps of 32 texts by Adam, at a rate that falls to 0 from the best of "
-        f"{', '.join(f'{rate:g}' for rate in RATES)} (chosen on other texts). Mean of "
-        f"{options.networks} networks, and behind it that of each."
-    )
-    yield ""
-    yield "- *softmax*: keeps all keys and values."
-    yield "- *products*: a matrix, the sum of the products of key and value."
-    yield "- *positive*: the same with features elu(x) + 1, divided by their sum."
-    yield "- *corrected*: a matrix by the delta rule, with keys of length 1."
-    yield ""
-    yield from trained(options)
-    yield ""
-    yield (
-        f"**Attention of the newest word** ({NUM_HEADS} heads of width {HEAD}; medians of "
-        "processor time). The list is asked by PyTorch's fused kernel, and has its room "
-        "from the start; the matrix has features elu(x) + 1."
-    )
-    yield ""
-    yield from steps(options)
-    yield ""
-    yield (
-        "**Attention in a text that is known as a whole** (the same heads, each word to those "
-        f"before it, forwards). *softmax*: PyTorch's fused kernel. The others have features "
-        f"elu(x) + 1: all scores at once, chunks of {CHUNK} words, or a sum that is carried from "
-        "word to word in Python."
-    )
-    yield ""
-    yield from whole(options)
+        rows.append([count, *(1e3 * seconds for seconds in times.values())])
+    return table([("words", "<,d"), *named((f"{name}, ms" for name in texts(1)), ".1f")], rows)
 
 
 def main() -> None:
-    """Train what is missing, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Train what is missing, and report."""
+    parser = output_parser(__doc__)
     parser.add_argument("--widths", type=int, nargs="+", default=WIDTHS)
     parser.add_argument("--networks", type=int, default=5, help="side by side")
     parser.add_argument("--steps", type=int, default=1000)
@@ -205,11 +161,17 @@ def main() -> None:
     parser.add_argument("--texts", type=int, nargs="+", default=TEXTS, help="words of a text")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each time")
     parser.add_argument("--keep", type=Path, default=KEPT, help="where trainings are kept")
-    parser.add_argument("--output", type=Path, default=FOLDER / "recall.md")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    print_and_write(page(options), options.output)
+    tables = {"trained": recall_table, "steps": steps_table, "whole": texts_table}
+    results = {
+        "steps": options.steps,
+        "networks": options.networks,
+        "rates": RATES,
+        "tables": {name: make(options) for name, make in tables.items()},
+    }
+    write_report("recall", "recall", results, options.output)
 
 
 if __name__ == "__main__":

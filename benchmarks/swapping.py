@@ -1,21 +1,19 @@
 """Chapter 4b's swap over all sentences: the state looked at, the word's own, one at random.
 
 python -m benchmarks.swapping trains both translators from several seeds, carries single states over
-from a sentence with another word, and counts which French words turn. It prints the table and
-writes it to reference/benchmarks/swapping.md.
+from a sentence with another word, counts which French words turn, and reports in
+reference/benchmarks/swapping.md.
 """
 
 import argparse
-import platform
 import random
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import torch
 
 from benchmarks import believing, exchanging, translation
-from benchmarks.measure import print_and_write, processor
+from benchmarks.report import named, table, write_report
 from d2lattn.corpus import Pair
 
 COLUMNS = {
@@ -68,52 +66,35 @@ def swapped(translator: translation.Translator, words: Sequence[Asked]) -> Itera
             yield {"looks at own": look == own, **turned}
 
 
-def page(options: argparse.Namespace) -> Iterator[str]:
-    """Write the page, line by line."""
+def results_of(options: argparse.Namespace) -> dict:
+    """Train both translators with all seeds, and swap."""
     corpus = translation.corpus_for(options)
     settings = argparse.Namespace(
         **{**vars(believing.OWN), "epochs": options.epochs or believing.OWN.epochs}
     )
-    command = "python -m benchmarks.swapping"
-    yield f"<!-- Written by: {command} -->"
-    yield ""
-    yield (
-        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, "
-        f"1 thread. Command: `{command}`. {len(corpus.train):,} pairs, {settings.epochs} epochs: "
-        "chapter 4b's two translators, trained from other seeds, too. Words: all *la* of the test "
-        "sentences whose noun, a later word, is exchanged for a masculine one, and all object "
-        "pronouns before their verb, exchanged for *them*; those that are right with no state "
-        "exchanged. Percent that become *le*, or *les*, when one state is carried over from the "
-        "other sentence, at the word's own step. *Its own* is the state at English *the*, or at "
-        "the pronoun; *a random one* is none of these, nor that of the word exchanged."
-    )
-    yield ""
-    yield translation.row("reads, word, seed", "words", *COLUMNS.values())
-    yield translation.rule(2 + len(COLUMNS))
     questions = asked(corpus.test[: options.sentences])
+    rows = []
     for kind in options.kinds:
         for seed in options.seeds:
             translator = translation.fit(kind, corpus.train, seed, settings)
             for name, words in questions.items():
-                size, *shares = believing.counted(list(swapped(translator, words)), COLUMNS)
-                cells = ["–" if share is None else f"{share:.0f}" for share in shares]
-                yield translation.row(f"{kind}, {name}, seed {seed}", f"{size:.0f}", *cells)
+                counts = believing.counted(list(swapped(translator, words)), COLUMNS)
+                rows.append([f"{kind}, {name}, seed {seed}", *counts])
             print(f"{kind}, seed {seed}: done", file=sys.stderr, flush=True)
+    columns = [("reads, word, seed", ""), *named(["words", *COLUMNS.values()], ".0f")]
+    tables = {"swapped": table(columns, rows)}
+    return {"pairs": len(corpus.train), "epochs": settings.epochs, "tables": tables}
 
 
 def main() -> None:
-    """Train, swap, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Train, swap and report."""
+    parser = translation.training_parser(__doc__)
     parser.add_argument("--kinds", nargs="+", default=believing.KINDS, choices=believing.KINDS)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--pairs", type=int, default=42_000, help="to train on")
-    parser.add_argument("--held-out", type=int, help="of each set (default: all)")
     parser.add_argument("--sentences", type=int, help="to ask (default: all)")
     parser.add_argument("--epochs", type=int, help="instead of 2 (for a quick try)")
-    parser.add_argument("--output", type=Path, default=translation.FOLDER / "swapping.md")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    print_and_write(page(options), options.output)
+    write_report("swapping", "swapping", results_of(options), options.output)
 
 
 if __name__ == "__main__":

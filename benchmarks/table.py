@@ -1,22 +1,18 @@
 """Attention with its table, in rows, in tiles and by PyTorch's kernel: memory and time over length.
 
-python -m benchmarks.table prints the tables of chapter 9 and writes them to
-reference/benchmarks/table.md.
+python -m benchmarks.table measures for chapter 9, and reports in reference/benchmarks/table.md.
 """
 
-import argparse
-import platform
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from benchmarks.measure import median_times, peak_memory, print_and_write, processor
-from benchmarks.translation import FOLDER, row, rule
+from benchmarks.measure import median_times, peak_memory
+from benchmarks.report import named, output_parser, table, write_report
 from d2lattn.bare_after import running_attention
 
 WIDTH, TILE = 64, 128
@@ -96,15 +92,14 @@ def rows_anew(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return torch.cat(rows, dim=-2)
 
 
-FORMS: dict[str, tuple[Attention, str]] = {
-    "table": (with_table, "multiply, softmax, multiply, for all queries and keys at once"),
-    "rows": (in_rows, f"the same for {TILE} queries at a time, each with a whole row of weights"),
-    "tiles": (in_tiles, f"the walk's listing, for {TILE} queries and {TILE} keys at a time"),
-    "fused": (F.scaled_dot_product_attention, "PyTorch's `scaled_dot_product_attention`"),
-    "rows anew": (rows_anew, "*rows*, each group computed anew on the way back (`checkpoint`)"),
-    "tiles anew": (tiles_anew, "*tiles*, each computed anew on the way back (deeper page 9.3)"),
+FORMS: dict[str, Attention] = {
+    "table": with_table,
+    "rows": in_rows,
+    "tiles": in_tiles,
+    "fused": F.scaled_dot_product_attention,
+    "rows anew": rows_anew,
+    "tiles anew": tiles_anew,
 }
-
 FORWARD = "table", "rows", "tiles", "fused"  # the others do the same on the way there
 
 
@@ -123,59 +118,35 @@ def tasks(length: int, back: bool) -> dict[str, Callable[[], object]]:
 
         return both if back else forward
 
-    return {name: task(attention) for name, (attention, _) in FORMS.items()}
+    return {name: task(FORMS[name]) for name in (FORMS if back else FORWARD)}
 
 
-def tables(lengths: list[int], seconds: float) -> Iterator[str]:
-    """Write memory and time, forward and with the way back; a row a length."""
-    for back, title in ((False, "forward"), (True, "forward and backward")):
-        memory, times = {}, {}
+def tables(lengths: list[int], seconds: float) -> dict[str, dict]:
+    """Measure memory and time, forward and with the way back; a row a length."""
+    measured = {}
+    for back, direction in ((False, "forward"), (True, "both")):
+        memory, times = [], []
         for length in lengths:
             functions = tasks(length, back)
-            if not back:
-                functions = {name: functions[name] for name in FORWARD}
-            memory[length] = {name: peak_memory(task) for name, task in functions.items()}
-            times[length] = median_times(functions, seconds, least=5, clock=time.process_time)
-        for what, found, factor in (
-            ("Memory, MB", memory, 1e-6),
-            ("Processor time, ms", times, 1e3),
-        ):
-            yield from ("", f"**{what}: {title}**", "")
-            names = FORMS if back else FORWARD
-            yield row("n", *names)
-            yield rule(1 + len(names))
-            for length in lengths:
-                cells = (f"{factor * value:.2f}" for value in found[length].values())
-                yield row(f"{length:,}", *cells)
-
-
-def page(options: argparse.Namespace) -> Iterator[str]:
-    """Write the page, line by line."""
-    yield "<!-- Written by: python -m benchmarks.table -->"
-    yield ""
-    yield (
-        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {processor()}, 1 thread,"
-        f" float32. Command: `python -m benchmarks.table`. One sequence, one head of width {WIDTH},"
-        " n queries and n keys, none masked. Memory is the most that PyTorch's allocator had given "
-        "out at once, beside queries, keys and values, and is exact; a MB is a million bytes. Time "
-        "is the median over rounds in which every form has one turn. Forward alone runs without "
-        "autograd."
-    )
-    yield ""
-    yield from (f"- *{name}*: {what}." for name, (_, what) in FORMS.items())
-    yield from tables(options.lengths, options.seconds)
+            memory.append([length, *(1e-6 * peak_memory(task) for task in functions.values())])
+            medians = median_times(functions, seconds, least=5, clock=time.process_time)
+            times.append([length, *(1e3 * medians[name] for name in functions)])
+        columns = [("n", "<,d"), *named(FORMS if back else FORWARD, ".2f")]
+        measured[f"memory_{direction}"] = table(columns, memory)
+        measured[f"time_{direction}"] = table(columns, times)
+    return measured
 
 
 def main() -> None:
-    """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure and report."""
+    parser = output_parser(__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
     parser.add_argument("--seconds", type=float, default=3.0, help="for each cell (default 3)")
-    parser.add_argument("--output", type=Path, default=FOLDER / "table.md")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    print_and_write(page(options), options.output)
+    results = {"width": WIDTH, "tile": TILE, "tables": tables(options.lengths, options.seconds)}
+    write_report("table", "table", results, options.output)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
-"""What several tests share: the browser, a single thread, and a benchmark's page."""
+"""What several tests share: the browser, and a single thread."""
 
 import locale
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator
-from types import ModuleType
 
 import pytest
 
@@ -77,17 +75,3 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
-
-
-@pytest.fixture
-def page_of(one_thread, tmp_path, monkeypatch) -> Callable[..., str]:
-    """Call a benchmark as if from a shell, and read the page that it writes."""
-
-    def call(benchmark: ModuleType, *arguments: object) -> str:
-        page = tmp_path / "page.md"
-        command = [benchmark.__file__, *arguments, "--output", page]
-        monkeypatch.setattr(sys, "argv", list(map(str, command)))
-        benchmark.main()
-        return page.read_text(encoding="utf-8")
-
-    return call

@@ -80,20 +80,3 @@ def test_copies_and_pickles_have_no_weights():
         with pytest.raises(RuntimeError, match="none before the first"):
             _ = copied.attention_weights
         assert torch.equal(copied(X, X, X), attention(X, X, X))
-
-
-COMPILED = {
-    "additive": lambda: (d2l.AdditiveAttention(8, 8, 6, 0), 3),
-    "dot product": lambda: (d2l.DotProductAttention(0), 3),
-    "multi-head": lambda: (d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0), 3),
-    "encoder block": lambda: (d2l.EncoderBlock(8, 16, 2), 1),
-}
-
-
-@pytest.mark.parametrize("kind", COMPILED)
-def test_compiled_module_equals_eager(kind, compiler):
-    module, num_inputs = COMPILED[kind]()
-    inputs = [torch.randn(2, 5, 8)] * num_inputs
-    expected = module(*inputs)
-    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
-    torch.testing.assert_close(compiled(*inputs), expected)

@@ -40,7 +40,6 @@ def test_errors_share_one_wording(error, actual, message):
         (torch.ones(1), None, "y has type NoneType; it needs a tensor of floating-point numbers"),
         (torch.ones(1), torch.ones(1).int(), "y has dtype torch.int32; it needs a tensor of fl"),
         (torch.ones(1).bool(), torch.ones(1), "x has dtype torch.bool; it needs a tensor of fl"),
-        (torch.ones(1) * 1j, torch.ones(1), "x has dtype torch.complex64; it needs a tensor of"),
         (
             torch.ones(1),
             torch.ones(1).double(),
@@ -76,7 +75,6 @@ def test_range_includes_both_ends():
 @pytest.mark.parametrize(
     ("actual", "message"),
     [
-        ([0, 6, 7], r"x\[2\] is 7; it needs to be from 0 to 5"),
         ([9, -1], r"x\[1\] is -1; it needs to be from 0 to 5"),
         ([[0, 5], [0, 6]], r"x\[1, 1\] is 6; it needs to be from 0 to 5"),
     ],
@@ -136,15 +134,11 @@ def test_equal_letters_match_equal_sizes():
     ("y", "axes", "message"),
     [
         ((2, 3, 9), ("B", "K", "D"), "y has shape (2, 3, 9); it needs (B, K, D) = (2, K, 4)"),
-        ((9, 5, 4), ("B", "K", "D"), "y has shape (9, 5, 4); it needs (B, K, D) = (2, K, 4)"),
         ((2, 9, 4), ("B", "Q", "V"), "y has shape (2, 9, 4); it needs (B, Q, V) = (2, 3, V)"),
-        ((2, 3), ("B", "Q", "D"), "y has shape (2, 3); it needs (B, Q, D) = (2, 3, 4)"),
         ((2, 3, 4, 1), ("B", "Q", "D"), "y has shape (2, 3, 4, 1); it needs (B, Q, D) = (2, 3, 4)"),
-        ((2, 7), ("N", 8), "y has shape (2, 7); it needs (N, 8)"),
         ((7,), (8,), "y has shape (7,); it needs (8,)"),
         ((2, 7), ("...", 8), "y has shape (2, 7); it needs (..., 8)"),
         ((8,), ("...", 8, 8), "y has shape (8,); it needs (..., 8, 8)"),
-        ((), ("...", 8), "y has shape (); it needs (..., 8)"),
         ((2, 3), ("N", "N"), "y has shape (2, 3); it needs (N, N)"),
     ],
 )

@@ -367,26 +367,6 @@ def test_step_can_be_exported():
     close(actual, expected)
 
 
-class FromTokens(nn.Module):
-    """A decoder from the start of a sequence, as it is exported."""
-
-    def __init__(self, decoder):
-        super().__init__()
-        self.decoder = decoder
-
-    def forward(self, X):
-        return self.decoder(X, self.decoder.init_state())[0]
-
-
-def test_decoder_can_be_exported_with_a_dynamic_length():
-    model = FromTokens(language_model()).eval()
-    steps = torch.export.Dim("steps", min=2, max=900)
-    program = torch.export.export(model, (tokens(2, 5),), dynamic_shapes={"X": {1: steps}})
-    for length in (3, 11):
-        X = tokens(2, length)
-        close(program.module()(X), model(X))
-
-
 # Who sees what -----------------------------------------------------------------------------------
 
 

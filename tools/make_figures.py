@@ -8,49 +8,40 @@ import sys
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from tools.walk_parts import ROOT, Figure, Walk, walks
+from tools.walk_parts import ROOT, Walk, walks
 
-SVG_START = '<?xml version="1.0" encoding="UTF-8"?>\n'
-NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 WHEN = (1980, 1, 1, 0, 0, 0)  # so that the same figures make the same file
 
 
-def alone(figure: Figure) -> str:
-    """Write a figure's SVG so that it is a file of its own."""
-    text = figure.svg
-    if NAMESPACE not in text:
-        text = re.sub("<svg ", f"<svg {NAMESPACE} ", text, count=1)
-    return text if text.lstrip().startswith("<?xml") else SVG_START + text
+def standalone(svg: str) -> str:
+    """Turn the SVG of a page into a file of its own."""
+    if 'xmlns="http://www.w3.org/2000/svg"' not in svg:
+        svg = re.sub("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', svg, count=1)
+    return svg if svg.lstrip().startswith("<?xml") else f'<?xml version="1.0"?>\n{svg}'
 
 
 def files(walk: Walk) -> dict[str, bytes]:
     """Make all files of one walk, by name."""
-    found, said = {}, [f"# {walk.number}. {walk.title}", ""]
+    contents, captions = {}, f"# {walk.number}. {walk.title}\n"
     for figure in walk.figures:
         if figure.svg:
-            found[f"{walk.folder}/figure-{figure.number}.svg"] = alone(figure).encode("utf-8")
+            svg = standalone(figure.svg)
+            contents[f"{walk.folder}/figure-{figure.number}.svg"] = svg.encode("utf-8")
         if figure.png:
-            found[f"{walk.folder}/figure-{figure.number}.png"] = figure.png
-        said += [
-            f"**Figure {figure.number}.** {figure.caption}",
-            "",
-            f"In words: {figure.words}",
-            "",
-        ]
-    found[f"{walk.folder}/captions.md"] = "\n".join(said).encode("utf-8")
-    return found
+            contents[f"{walk.folder}/figure-{figure.number}.png"] = figure.png
+        captions += f"\n**Figure {figure.number}.** {figure.caption}\n\nIn words: {figure.words}\n"
+    return contents | {f"{walk.folder}/captions.md": captions.encode("utf-8")}
 
 
 def write(path: Path) -> int:
-    """Write the zip, and say how many figures it has."""
+    """Write the zip, and return the number of figures."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    number = 0
-    with ZipFile(path, "w", ZIP_DEFLATED) as folder:
-        for walk in walks():
-            number += len(walk.figures)
+    chapters = list(walks())
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        for walk in chapters:
             for name, data in files(walk).items():
-                folder.writestr(ZipInfo(name, WHEN), data, ZIP_DEFLATED)
-    return number
+                archive.writestr(ZipInfo(name, WHEN), data, ZIP_DEFLATED)
+    return sum(len(walk.figures) for walk in chapters)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def slide(inside: str, note: str = "", kind: str = "") -> str:
     return f'<section class="{kind}">\n{inside}{spoken}\n</section>'
 
 
-def show(figure: Figure, prefix: str) -> str:
+def figure_slide(figure: Figure, prefix: str) -> str:
     """Write a figure with its caption."""
     if figure.drawn:
         picture = figure.svg
@@ -73,12 +73,12 @@ def show(figure: Figure, prefix: str) -> str:
     return f'<div class="picture">{picture}</div>\n<p class="caption">{caption}</p>'
 
 
-def where(walk: Walk, section: str) -> str:
+def speaker_note(walk: Walk, section: str) -> str:
     """Say where in the walk a slide stands."""
     return f"Walk {walk.number}, {section}" if section else f"Walk {walk.number}, at its beginning"
 
 
-def chosen(walk: Walk, predictions: int, plots: int) -> list[Figure | Prediction]:
+def choose_parts(walk: Walk, predictions: int, plots: int) -> list[Figure | Prediction]:
     """Choose parts in the walk's order: a drawing, predictions, and plots that answer one.
 
     A prediction is answered by the plot that comes before the next prediction. Of those the last
@@ -86,7 +86,7 @@ def chosen(walk: Walk, predictions: int, plots: int) -> list[Figure | Prediction
     more of its drawings.
     """
     drawing = next((figure for figure in walk.figures if figure.drawn), None)
-    asked = walk.predictions[-predictions:] if predictions else []
+    questions = walk.predictions[-predictions:] if predictions else []
     answering, waits = [], False
     for part in walk.parts:
         if isinstance(part, Prediction):
@@ -95,30 +95,30 @@ def chosen(walk: Walk, predictions: int, plots: int) -> list[Figure | Prediction
             answering.append(part)
             waits = False
     rest = [f for f in walk.figures if not f.drawn and f.svg and f not in answering]
-    taken = [*answering, *rest][:plots] if len(answering) < plots else answering[-plots:]
-    missing = max(0, predictions + plots - 2 - len(asked) - len(taken))
-    others = [figure for figure in walk.figures if figure.drawn and figure is not drawing]
-    parts = [drawing, *asked, *taken, *others[:missing]]
+    plotted = [*answering, *rest][:plots] if len(answering) < plots else answering[-plots:]
+    missing = max(0, predictions + plots - 2 - len(questions) - len(plotted))
+    more = [figure for figure in walk.figures if figure.drawn and figure is not drawing]
+    parts = [drawing, *questions, *plotted, *more[:missing]]
     return [part for part in walk.parts if part in parts]
 
 
 def slides_of(walk: Walk, predictions: int, plots: int, alone: bool) -> Iterator[str]:
     """Make the slides of one walk; alone it begins with what was before, and holds its task."""
     title = f'<p class="label">Chapter {walk.number}</p>\n<h1>{html.escape(walk.title)}</h1>'
-    asked = html.escape(questions().get(walk.number, ""))
-    yield slide(f'{title}\n<p class="question">{asked}</p>', where(walk, ""), "opens")
+    question = html.escape(questions().get(walk.number, ""))
+    yield slide(f'{title}\n<p class="question">{question}</p>', speaker_note(walk, ""), "opens")
     if alone and walk.recalls:
         asks = "".join(
-            f'<div class="recalls">{as_html(one.asks)}'
-            f'<div class="answer fragment">{as_html(one.answer)}</div></div>'
-            for one in walk.recalls
+            f'<div class="recalls">{as_html(recall.asks)}'
+            f'<div class="answer fragment">{as_html(recall.answer)}</div></div>'
+            for recall in walk.recalls
         )
         label = '<p class="label">From earlier chapters</p>'
-        yield slide(f"{label}\n{asks}", where(walk, walk.recalls[0].section), "asks")
-    for count, part in enumerate(chosen(walk, predictions, plots)):
-        note = where(walk, part.section)
+        yield slide(f"{label}\n{asks}", speaker_note(walk, walk.recalls[0].section), "asks")
+    for count, part in enumerate(choose_parts(walk, predictions, plots)):
+        note = speaker_note(walk, part.section)
         if isinstance(part, Figure):
-            yield slide(show(part, f"w{walk.number}f{count}-"), note, "shows")
+            yield slide(figure_slide(part, f"w{walk.number}f{count}-"), note, "shows")
         else:
             answer = f'<div class="answer fragment">{as_html(part.answer)}</div>'
             asks = f'<div class="asks">{as_html(part.asks[:1].upper() + part.asks[1:])}</div>'
@@ -126,19 +126,21 @@ def slides_of(walk: Walk, predictions: int, plots: int, alone: bool) -> Iterator
             yield slide(f"{label}\n{asks}\n{answer}", f"{note}. Everybody writes it down.", "asks")
     if alone:
         asks = f'<p class="label">One for you</p>\n<div class="asks">{as_html(walk.task)}</div>'
-        yield slide(asks, f"{where(walk, 'One for you')}, which has the solution.", "asks")
+        yield slide(asks, f"{speaker_note(walk, 'One for you')}, which has the solution.", "asks")
     answer = f'<div class="fragment">{as_html(walk.take_away)}</div>'
     label = f'<p class="label">The answer to chapter {walk.number}</p>'
-    yield slide(f"{label}\n<p>{asked}</p>\n{answer}", f"{where(walk, 'The answer')}.", "closes")
+    yield slide(
+        f"{label}\n<p>{question}</p>\n{answer}", f"{speaker_note(walk, 'The answer')}.", "closes"
+    )
 
 
 def session(walks: list[Walk]) -> list[str]:
     """Make about eight slides: all for one walk, or shared by two."""
     share = (3, 2, True) if len(walks) == 1 else (1, 1, False)
-    return [one for walk in walks for one in slides_of(walk, *share)]
+    return [slide for walk in walks for slide in slides_of(walk, *share)]
 
 
-def look() -> str:
+def style_sheet() -> str:
     """The style sheet, in the book's colours: those of the light page, for projectors."""
     colours = "".join(f"  --{name}: {light};\n" for name, (light, _) in palette().items())
     return f":root {{\n{colours}}}\n{LOOK.read_text(encoding='utf-8')}"
@@ -156,13 +158,13 @@ def write(folder: Path) -> list[Path]:
     shutil.copy(REVEAL / "LICENSE", folder / "reveal")
     for name in FONTS:
         shutil.copy(ROOT / "website" / "assets" / "fonts" / name, folder / "fonts")
-    (folder / "slides.css").write_text(look(), encoding="utf-8")
+    (folder / "slides.css").write_text(style_sheet(), encoding="utf-8")
     settings = json.dumps(SETTINGS)[:-1] + ', "plugins": [RevealNotes]}'
     pages, rows = [], []
     for plan, sessions in load_plans().items():
-        for number, one in enumerate(sessions, 1):
-            slides = session([read_walk(name) for name in one["walks"]])
-            title = f"{number} of {plan}: {one['title']}"
+        for number, entry in enumerate(sessions, 1):
+            slides = session([read_walk(name) for name in entry["walks"]])
+            title = f"{number} of {plan}: {entry['title']}"
             page = PAGE.format(
                 title=html.escape(title), slides="\n".join(slides), settings=settings
             )

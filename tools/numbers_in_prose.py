@@ -127,7 +127,7 @@ def computed(claim: Claim, known: set[float]) -> Iterator[float]:
         if claim.scales and b:
             yield 1 - a / b
             yield a / b - 1
-    yield from (a**2 for a in values & known)
+    yield from (power for a in values & known for power in (a**2, a**0.5))
     for chain in re.findall(r"[\d.,]+(?: [·×] [\d.,]+)+", text.replace("\\cdot", "·")):
         yield prod(numbers(chain))
     for power in re.findall(r"e\^\{?([-−]?[\d.]*\d)", text):
@@ -193,7 +193,7 @@ def shown_beside(path: Path, source: str) -> Iterator[str]:
     for name in set(re.findall(r"images/([\w-]+\.svg)", source)):
         drawing = (ROOT / "images" / name).read_text("utf-8")
         yield from re.findall(r">([^<>]+)<", re.sub(r"<style.*?</style>", "", drawing, flags=re.S))
-    for name in re.findall(r"sec-benchmark-([\w-]+)|benchmarks/([\w-]+)\.(?:md|json)", source):
+    for name in re.findall(r"sec-benchmark-([\w-]+)|([\w-]+)\.md\b", source):
         file = ROOT / "reference/benchmarks" / f"{name[0] or name[1]}.md"
         if file.exists():
             yield file.read_text("utf-8")
@@ -210,7 +210,7 @@ def read_page(notebook: NotebookNode, path: Path) -> Page:
             texts.extend(SHOWN.findall(cell.source))
             texts.extend(shown_beside(path, cell.source))
         elif cell.cell_type == "code" and "remove-cell" not in tags:
-            texts.append(re.sub(r"[A-Za-z_]\w*", " ", cell.source))
+            texts.append(re.sub(r"(?<!\w)[A-Za-z_]\w*", " ", cell.source))
             texts.extend(shown_beside(path, cell.source))
             texts.append(json.dumps(cell.metadata.get("mystnb", {}), ensure_ascii=False))
             for output in cell.outputs:

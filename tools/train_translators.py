@@ -24,6 +24,7 @@ from typing import Any
 import torch
 
 import d2lattn as d2l
+from benchmarks.report import row, rule
 from d2lattn.book.translators import (
     FOLDER,
     RECIPES,
@@ -225,7 +226,7 @@ def page(cards: Sequence[dict[str, Any]]) -> Iterator[str]:
     )
     names = ["BLEU test", "BLEU unseen", "BLEU long", "error rate"]
     yield row("model", "chapters", "parameters", *names)
-    yield "|---|---|" + "--:|" * (1 + len(names))
+    yield rule(["", "", *[">"] * (1 + len(names))])
     for card in cards:
         cells = (told(name, card["scores"].get(name)) for name in names)
         yield row(card["name"], card["chapters"], f"{card['parameters']:,}", *cells)
@@ -243,7 +244,7 @@ def page(cards: Sequence[dict[str, Any]]) -> Iterator[str]:
         }
         for name, value in facts.items():
             yield f"- {name}: {value}"
-        yield from ("", row("weights", *card["scores"]), "|---|" + "--:|" * len(card["scores"]))
+        yield from ("", row("weights", *card["scores"]), rule(["", *[">"] * len(card["scores"])]))
         for label in ("as stored", "as trained"):
             scores = card["scores"] if label == "as stored" else card["scores as trained"]
             yield row(label, *(told(name, value) for name, value in scores.items()))
@@ -255,11 +256,6 @@ def page(cards: Sequence[dict[str, Any]]) -> Iterator[str]:
             f"seed {one['seed']} ({one['processor'].split(', ')[1]})" for one in card["trainings"]
         )
         yield f"The trainings: {', '.join(others)}."
-
-
-def row(*cells: object) -> str:
-    """Write one line of a table."""
-    return "| " + " | ".join(map(str, cells)) + " |"
 
 
 def told(name: str, value: float | None) -> str:

@@ -1,68 +1,102 @@
-"""The tables that benchmarks wrote, for the pages that tell of them."""
+"""The numbers of the benchmarks, for the pages that quote them.
 
+A benchmark stores its results as JSON in `reference/benchmarks/results`; `benchmarks/report.py`
+renders the report pages from the same files.
+"""
+
+import json
 import os
-import re
 from pathlib import Path
+from typing import Any
 
 Table = dict[str, list[str]]
 
 
-def read_tables(page: str | os.PathLike[str]) -> list[Table]:
-    """Read each table of a Markdown page: of a row, by its first cell, the others.
-
-    The names of the columns are left out. Blank lines stand around a table.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = Path(folder) / "page.md"
-    ...     _ = page.write_text("| model | BLEU |\\n|---|---|\\n| GRU | 76 |\\n| ours | 99 |\\n")
-    ...     read_tables(page)
-    [{'GRU': ['76'], 'ours': ['99']}]
+def load_results(page: str | os.PathLike[str]) -> dict[str, Any]:
+    """Load the results behind a report page; `page` may also name the JSON file itself.
 
     Raises:
-        OSError: there is no such page.
+        OSError: there are no such results.
+    """
+    path = Path(page)
+    if path.suffix != ".json":
+        path = path.parent / "results" / f"{path.stem}.json"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def format_cell(cell: Any, spec: str) -> str:
+    """Write a cell of a table as its report page shows it.
+
+    A cell is a text, a number, or a mean with its range or with the value of each training.
+
+    >>> format_cell(1234, ",d"), format_cell(None, ".1f"), format_cell("once", ".1f")
+    ('1,234', '–', 'once')
+    >>> format_cell({"mean": 2.0, "least": 1.5, "most": 2.5}, ".1f")
+    '2.0 (1.5–2.5)'
+    >>> format_cell({"mean": 2.0, "each": [1.5, 2.5]}, ".1f")
+    '2.0 (1.5, 2.5)'
+    """
+    match cell:
+        case None:
+            return "–"
+        case str():
+            return cell
+        case {"mean": mean, "least": least, "most": most}:
+            values = (format(value, spec) for value in (mean, least, most))
+            text = "{} ({}–{})".format(*values).replace("-", "−")
+        case {"mean": mean, "each": each}:
+            text = f"{mean:{spec}} ({', '.join(format(value, spec) for value in each)})"
+        case {"least": least, "most": most}:
+            text = f"{least:{spec}} to {most:{spec}}"
+        case {"value": value, "ratio": ratio}:
+            text = f"{value:{spec}} (× {ratio:.2f})"
+        case _:
+            return format(cell, spec)
+    return f"**{text}**" if cell.get("best") else text
+
+
+def format_rows(table: dict[str, Any]) -> list[list[str]]:
+    """Write all cells of a table, row by row."""
+    specs = [spec for _, spec in table["columns"]]
+    return [
+        [format_cell(cell, spec) for cell, spec in zip(row, specs, strict=True)]
+        for row in table["rows"]
+    ]
+
+
+def read_tables(page: str | os.PathLike[str]) -> list[Table]:
+    """Give each table of a report page: by the first cell of a row, its other cells.
+
+    Args:
+        page: the report page, `reference/benchmarks/NAME.md`.
+
+    Raises:
+        OSError: there are no such results.
         ValueError: two rows of a table begin alike.
     """
-    text = Path(page).read_text(encoding="utf-8")
-    blocks = re.split(r"\n{2,}", text)
-    return [_by_first_cell(block.splitlines()[2:]) for block in blocks if block.startswith("|")]
+    return [_by_first_cell(format_rows(table)) for table in load_results(page)["tables"].values()]
 
 
 def read_trainings(page: str | os.PathLike[str], title: str) -> dict[str, list[list[float]]]:
-    """Read the table whose bold title begins so: of each row and column, the value of each seed.
+    """Give the table whose title begins so: of each row and column, the value of each training.
 
-    Cells have a mean and behind it, in parentheses, the values.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = Path(folder) / "page.md"
-    ...     table = "| | error |\\n|---|--:|\\n| 2 | 0.3 (0.1, 0.5) |\\n"
-    ...     _ = page.write_text("**5.3: heads.** Of five seeds.\\n\\n" + table)
-    ...     read_trainings(page, "5.3")
-    {'2': [[0.1, 0.5]]}
+    Args:
+        page: the report page, `reference/benchmarks/NAME.md`.
+        title: what stands before the colon of the table's title, such as "5.3".
 
     Raises:
-        OSError: there is no such page.
-        ValueError: no title, or more than one, begins so; two rows of the table begin alike.
+        OSError: there are no such results.
+        ValueError: no title, or more than one, begins so.
     """
-    blocks = re.split(r"\n{2,}", Path(page).read_text(encoding="utf-8"))
-    places = [i for i, block in enumerate(blocks) if block.startswith(f"**{title}:")]
-    if len(places) != 1:
-        raise ValueError(f"{len(places)} titles begin with {title + ':'!r}; one table is wanted")
-    table = _by_first_cell(blocks[places[0] + 1].splitlines()[2:])
-    return {name: [_values(cell) for cell in cells] for name, cells in table.items()}
+    tables = load_results(page)["tables"].values()
+    matches = [table for table in tables if table.get("title", "").startswith(f"{title}:")]
+    if len(matches) != 1:
+        raise ValueError(f"{len(matches)} titles begin with {title + ':'!r}; it needs to be one")
+    return {name: [cell["each"] for cell in cells] for name, *cells in matches[0]["rows"]}
 
 
-def _values(cell: str) -> list[float]:
-    """Take 1.5 and 2.5 from "2.0 (1.5, 2.5)"."""
-    return [float(value) for value in cell.partition("(")[2].rstrip(")").split(",")]
-
-
-def _by_first_cell(lines: list[str]) -> Table:
-    table: Table = {}
-    for line in lines:
-        name, *others = (cell.strip() for cell in line.strip("|").split("|"))
-        if name in table:
-            raise ValueError(f"two rows of a table begin with {name!r}; each needs its own name")
-        table[name] = others
+def _by_first_cell(rows: list[list[str]]) -> Table:
+    table = {name: cells for name, *cells in rows}
+    if len(table) < len(rows):
+        raise ValueError("two rows of a table begin alike; each needs its own name")
     return table

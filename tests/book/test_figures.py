@@ -16,6 +16,7 @@ from PIL import Image
 
 import d2lattn as d2l
 from d2lattn.book import figures
+from d2lattn.book.palette import reserved
 
 
 @pytest.fixture(autouse=True)
@@ -108,3 +109,8 @@ def test_a_figure_is_stored_as_png_and_twice_as_svg():
 def test_the_same_figure_is_the_same_text():
     texts = [figures.pictures(two_lines()[0])[1] for _ in range(2)]
     assert texts[0] == texts[1]
+
+
+def test_colours_have_the_names_of_what_they_stand_for():
+    for name, colour in reserved().items():
+        assert matplotlib.colors.to_hex(name) == colour

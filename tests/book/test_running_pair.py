@@ -33,14 +33,11 @@ def test_chapter_1_by_hand():
     assert running_pair.by_match().argmax(dim=1).tolist() == [0, 2, 1]
 
 
-def test_width_saturates_and_scaling_takes_it_back():
-    wide, scaled = running_pair.by_coins(scaled=False), running_pair.by_coins(scaled=True)
-    assert (wide.amax(dim=1) > 0.98).all()
-    assert (scaled.amax(dim=1) < 0.9).all()
-    # vache scores 0, 8 and −8, which are 0, 1 and −1 over √64
-    heights = torch.tensor([1, math.e, 1 / math.e])
-    torch.testing.assert_close(scaled[VACHE], heights / heights.sum())
-    torch.testing.assert_close(wide, scaled.pow(8) / scaled.pow(8).sum(dim=1, keepdim=True))
+def test_a_wider_bandwidth_smooths_and_one_changes_nothing():
+    torch.testing.assert_close(running_pair.by_distance(1.0), running_pair.by_match())
+    # cow is 1 away from vache's query, happy √5, the 3: e^(-1/8), e^(-5/8), e^(-9/8)
+    heights = torch.tensor([math.exp(-9 / 8), math.exp(-5 / 8), math.exp(-1 / 8)])
+    torch.testing.assert_close(running_pair.by_distance(2.0)[VACHE], heights / heights.sum())
 
 
 def test_without_order_words_of_a_kind_share_and_waves_find_the_near_one():
@@ -63,21 +60,15 @@ def test_without_order_words_of_a_kind_share_and_waves_find_the_near_one():
     assert ratio.item() == pytest.approx(math.exp(4 + waves - far), rel=1e-4)
 
 
-def test_heads_keep_the_two_places_of_la_apart():
-    la, vache, heureuse = torch.stack(
-        [weights for label, weights in running_pair.rows().items() if "5b head" in label], dim=1
-    )
-    the, happy, cow = range(3)
-    assert la[:, the].max() > 0.9
-    assert la[:, cow].max() > 0.8
-    assert (vache.argmax(dim=1) == cow).all()
-    assert (heureuse.argmax(dim=1) == happy).all()
-
-
-def test_a_transformer_asks_by_itself_for_what_chapter_1_wrote_by_hand():
-    by_hand, cross = running_pair.by_match(), running_pair.rows()["7 cross"]
-    assert torch.equal(cross[LA].argsort(), by_hand[LA].argsort())
-    assert torch.equal(cross.argmax(dim=1), by_hand.argmax(dim=1))
+def test_every_row_shares_out_1():
+    for label, weights in running_pair.rows().items():
+        assert weights.shape == (3, 3), label
+        # A trained model's rows are cut out of a longer sentence, which keeps a little; one head
+        # of several may look elsewhere altogether.
+        missing = 0.17 if label in running_pair.LEARNED else 0.51 if label.startswith("6") else 1e-6
+        missing = 1 if "head" in label else missing
+        assert (weights.sum(dim=1) > 1 - missing).all(), label
+        assert (weights.sum(dim=1) < 1 + 1e-6).all(), label
 
 
 def test_stored_rows_are_the_weights_of_the_translators():

@@ -61,7 +61,7 @@ def test_strip_of_the_last_page_has_the_weights_of_all_chapters():
     )
 
 
-@pytest.mark.parametrize("path", ROOT.glob(".github/*/*.yml"), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*ROOT.glob(".github/*/*.yml")], ids=lambda path: path.name)
 def test_workflows_and_forms_are_yaml(path):
     yaml.safe_load(path.read_text(encoding="utf-8"))
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from d2lattn.book.figures import SVG
 from tools import honest_time, run_notebooks
 from tools.run_notebooks import CHAPTERS, NOTEBOOKS
 
@@ -57,7 +56,7 @@ def test_few_outputs_are_ignored_and_a_claim_follows_each(path):
     notebook = read(path)
     cells = code_cells(notebook)
     ignored = [i for i, c in enumerate(cells) if IGNORED & set(c.metadata.get("tags", []))]
-    assert len(ignored) <= 0.2 * len(cells)
+    assert len(ignored) <= max(1, len(cells) // 4)
     for i in ignored:
         assert "nbval-skip" not in cells[i].metadata.tags
         following = cells[i + 1 : i + 3]
@@ -107,27 +106,6 @@ def test_every_link_leads_somewhere_in_jupyterlab_too(path):
             assert not label or label in places_in(there), target
 
 
-@each()
-def test_every_figure_says_what_it_shows(path):
-    notebook = read(path)
-    for cell in code_cells(notebook):
-        kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
-        if kinds & {"image/png", "image/svg+xml"}:
-            alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
-            assert len(alt.split()) >= 6, f"{alt!r} for\n{cell.source}"
-
-
-@each()
-def test_every_plot_goes_to_the_page_as_svg(path):
-    for cell in code_cells(read(path)):
-        for output in cell.outputs:
-            if "image/png" in output.get("data", {}):
-                drawn = output.metadata["image/png"][SVG]
-                assert drawn.keys() == {"wide", "narrow"}, cell.source
-                for text in drawn.values():
-                    assert text.lstrip().startswith("<?xml"), cell.source
-
-
 @each("walk")
 def test_a_walk_can_be_finished(path):
     notebook = read(path)
@@ -156,14 +134,6 @@ def test_lines_of_code_fit_the_column(path):
             assert len(line) <= 79, line
 
 
-@each()
-def test_what_the_page_leaves_out_the_notebook_folds(path):
-    for cell in code_cells(read(path)):
-        tags, folds = cell.metadata.get("tags", []), cell.metadata.get("jupyter", {})
-        assert folds.get("source_hidden", False) == bool(run_notebooks.FOLDED & set(tags))
-        assert folds.get("outputs_hidden", False) == ("hide-cell" in tags)
-
-
 @each("workshop")
 def test_a_workshop_gives_and_checks_its_solutions(path):
     notebook = read(path)
@@ -178,14 +148,9 @@ def test_a_workshop_gives_and_checks_its_solutions(path):
     for cell in solutions:
         assert "assert " in cell.source
         assert "✓ Exercise" in json.dumps(cell.outputs, ensure_ascii=False)
-    said = [
-        output["data"]["text/plain"]
-        for cell in code_cells(notebook)
-        for output in cell.outputs
-        if "not attempted yet" in str(output.get("data", {}).get("text/plain", ""))
-    ]
-    assert len(said) >= min(4, exercises)
     text = "\n".join(cell.source for cell in notebook.cells)
+    outputs = [str(output) for cell in code_cells(notebook) for output in cell.outputs]
+    assert sum("not attempted yet" in output for output in outputs) >= min(4, exercises)
     assert exercises == len(honest_time.EFFORT.findall(text)), "state each exercise's effort"
 
 

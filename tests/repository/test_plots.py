@@ -90,8 +90,8 @@ def test_a_notebooks_plots_are_found_by_their_png():
     output = nbformat.v4.new_output("display_data", {"image/png": png}, metadata={})
     cell = nbformat.v4.new_code_cell(outputs=[output])
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("words"), cell])
-    assert plots.stored(notebook) == {}
+    assert plots.stored_svgs(notebook) == {}
     output["metadata"] = {"image/png": metadata}
-    ((name, svgs),) = plots.stored(nbformat.from_dict(notebook)).items()
+    ((name, svgs),) = plots.stored_svgs(nbformat.from_dict(notebook)).items()
     assert len(name) == 64
     assert svgs.keys() == {"wide", "narrow"}

@@ -1,9 +1,6 @@
 """What is made of the walks' own parts: figures in a zip, slides for each session."""
 
 import re
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
@@ -14,20 +11,16 @@ from tools import make_figures, make_slides, walk_parts
 WALKS = list(walk_parts.walks())
 
 
-def ids(walk):
-    return walk.number
-
-
-@pytest.mark.parametrize("walk", WALKS, ids=ids)
-def test_all_that_has_a_caption_is_found(walk):
+@pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.number)
+def test_parts_of_a_walk_are_complete(walk):
     source = walk_parts.CHAPTERS / walk.folder / "walk.ipynb"
     cells = walk_parts.nbformat.read(source, as_version=4).cells
     text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     numbers = re.findall(r"^\*\*Figure (\w+\.\d+)\.", text, re.MULTILINE)
-    found = [figure.number for figure in walk.figures]
+    figures = [figure.number for figure in walk.figures]
     # what is played with has a caption here and there, and no picture that can be taken out
-    assert set(found) <= set(numbers)
-    assert len(found) >= len(numbers) - 2
+    assert set(figures) <= set(numbers)
+    assert len(figures) >= len(numbers) - 2
     assert len(walk.predictions) == len(re.findall(r"\{dropdown\} \*Predict first", text))
     assert walk.predictions
     assert len(walk.task) > 100
@@ -36,10 +29,7 @@ def test_all_that_has_a_caption_is_found(walk):
     assert walk.number in walk_parts.questions()
 
 
-# --- figures -------------------------------------------------------------------------------------
-
-
-def test_the_zip_has_each_figure_and_its_caption(tmp_path):
+def test_zip_has_each_figure_and_its_caption(tmp_path):
     file = tmp_path / "new" / "figures.zip"
     number = make_figures.write(file)
     assert number == sum(len(walk.figures) for walk in WALKS)
@@ -59,9 +49,6 @@ def test_the_zip_has_each_figure_and_its_caption(tmp_path):
                 assert folder.read(name).startswith(b"\x89PNG")
 
 
-# --- slides --------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def slides(tmp_path_factory):
     if not (make_slides.REVEAL / "dist").exists():
@@ -72,16 +59,16 @@ def slides(tmp_path_factory):
 
 
 @pytest.mark.browser
-def test_slides_open_from_a_folder_and_nothing_is_cut_off(chromium, slides):
+def test_slides_open_from_a_folder_and_none_is_cut_off(chromium, slides):
     context = chromium.new_context(viewport={"width": 1280, "height": 720})
     page = context.new_page()
-    troubles = []
-    page.on("console", lambda m: m.type == "error" and troubles.append(m.text))
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("requestfailed", lambda request: troubles.append(request.url))
+    problems = []
+    page.on("console", lambda m: m.type == "error" and problems.append(m.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("requestfailed", lambda request: problems.append(request.url))
     page.on(
         "request",
-        lambda r: r.url.startswith(("file:", "data:", "blob:")) or troubles.append(r.url),
+        lambda r: r.url.startswith(("file:", "data:", "blob:")) or problems.append(r.url),
     )
     page.goto((slides / "index.html").as_uri())
     names = page.eval_on_selector_all("a", "all => all.map(a => a.getAttribute('href'))")
@@ -104,17 +91,13 @@ def test_slides_open_from_a_folder_and_nothing_is_cut_off(chromium, slides):
         assert len(heights) >= 7
         assert max(heights) <= 0, f"{name}: slide {heights.index(max(heights)) + 1}"
     context.close()
-    assert troubles == []
+    assert problems == []
 
 
 @pytest.mark.browser
-def test_a_key_brings_the_answer_first_and_then_the_next_slide(chromium, slides):
-    handler = partial(SimpleHTTPRequestHandler, directory=str(slides))
-    handler.log_message = lambda *arguments: None
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+def test_key_brings_the_answer_first_and_then_the_next_slide(chromium, slides):
     page = chromium.new_page()
-    page.goto(f"http://127.0.0.1:{server.server_port}/seven-1.html#/3")
+    page.goto(f"{(slides / 'seven-1.html').as_uri()}#/3")
     page.wait_for_function("window.Reveal && Reveal.isReady()")
     answer = page.locator("section.present .answer")
     assert "visible" not in answer.get_attribute("class")
@@ -123,4 +106,3 @@ def test_a_key_brings_the_answer_first_and_then_the_next_slide(chromium, slides)
     page.keyboard.press("ArrowRight")
     page.wait_for_function("Reveal.getIndices().h === 4")
     page.close()
-    server.shutdown()

@@ -1,5 +1,6 @@
 """Quizzes and plans: complete, right where a number can be worked out, and as others read."""
 
+import csv
 import math
 import re
 from pathlib import Path
@@ -19,30 +20,6 @@ SESSIONS = [(plan, i) for plan, sessions in PLANS.items() for i in range(len(ses
 def softmax(scores):
     powers = np.exp(np.array(scores, dtype=float))
     return powers / powers.sum()
-
-
-def gift_questions(text: str) -> dict[str, dict]:
-    """Read GIFT as its definition says it, in a way of its own."""
-    found = {}
-    for block in re.split(r"\n\s*\n", text.strip()):
-        if block.startswith(("//", "$CATEGORY: ")):
-            continue
-        signs = re.split(r"(?<!\\)([{}=~#]|::)", block)
-        plain = [re.sub(r"\\(.)", r"\1", sign) for sign in signs]
-        assert plain[0] == ""
-        assert plain[1] == plain[3] == "::"
-        assert plain[4].startswith("[markdown]")
-        assert plain[5] == "{"
-        assert plain[-2:] == ["}", ""]
-        inside = plain[7:-2]  # mark, answer, "#", feedback
-        assert len(inside) % 4 == 0
-        answers = [tuple(inside[i : i + 4]) for i in range(0, len(inside), 4)]
-        assert all(sign == "#" for _, _, sign, _ in answers)
-        found[plain[2]] = {
-            "asks": plain[4].removeprefix("[markdown]"),
-            "answers": [(mark, says, means.strip()) for mark, says, _, means in answers],
-        }
-    return found
 
 
 def test_each_walk_of_the_plans_has_a_quiz_of_five_questions():
@@ -79,20 +56,16 @@ def test_a_right_number_can_be_worked_out(question):
     assert eval(question.holds, names)
 
 
-def test_the_files_are_written_for_the_whole_and_for_each_walk(tmp_path):
+def test_files_for_moodle_and_spreadsheets_hold_every_answer(tmp_path):
     paths = quizzes.write_files(tmp_path / "new")
-    assert {path.name for path in paths} == {
-        "quizzes.csv",
-        "quizzes.gift",
-        *(f"quiz-{quiz.chapter}.gift" for quiz in QUIZZES),
-    }
-    assert (tmp_path / "new" / "quizzes.csv").read_bytes().startswith(b"\xef\xbb\xbfchapter,")
-    assert gift_questions((tmp_path / "new" / "quiz-3b.gift").read_text("utf8")).keys() == {
-        f"3b-{number}" for number in range(1, 6)
-    }
-
-
-# --- plans ---------------------------------------------------------------------------------------
+    assert len(paths) == 2 + len(QUIZZES)
+    table = (tmp_path / "new" / "quizzes.csv").read_text("utf-8-sig")
+    answers = sum(1 + len(question.wrong) for question in QUESTIONS)
+    assert len([*csv.reader(table.splitlines())]) >= 1 + answers
+    for path in paths[2:]:
+        text = re.sub(r"\\.", "", path.read_text("utf-8"))  # without what is escaped
+        assert len(re.findall(r"^::[\w-]+::\[markdown\][^{}]*\{$", text, re.M)) == 5, path.name
+        assert text.count("\t=") == 5
 
 
 @pytest.mark.parametrize(("plan", "i"), SESSIONS)

@@ -41,30 +41,30 @@ def rgb(colour: str) -> np.ndarray:
 WASH, WEIGHT = rgb(reserved()["wash"]), rgb(reserved()["weight"])
 
 
-def shares(pixels: np.ndarray) -> tuple[np.ndarray, float]:
+def weight_shares(pixels: np.ndarray) -> tuple[np.ndarray, float]:
     """How much weight is mixed into wash at each pixel, and how far the worst is from any mixture.
 
-    >>> share, away = shares(np.array([[139.5, 135.5, 128.5]]))
+    >>> share, away = weight_shares(np.array([[139.5, 135.5, 128.5]]))
     >>> [round(float(x), 2) for x in share], bool(away < 1)
     ([0.5], True)
     """
     line = WEIGHT - WASH
-    found = ((pixels - WASH) @ line / (line @ line)).clip(0, 1)
-    away = np.abs(pixels - WASH - found[..., None] * line)
-    return found, float(away.max(initial=0))
+    share = ((pixels - WASH) @ line / (line @ line)).clip(0, 1)
+    distance = np.abs(pixels - WASH - share[..., None] * line)
+    return share, float(distance.max(initial=0))
 
 
-def themed(colour: str) -> str:
+def theme_colour(colour: str) -> str:
     """Give a colour of a plot as the page's style sheet has it.
 
-    >>> themed("#1b55a8"), themed("none"), themed("#8c8880")
-    ('var(--query)', 'none', 'color-mix(in srgb, var(--weight) 49.8%, var(--wash))')
+    >>> theme_colour("#1b55a8"), theme_colour("none"), theme_colour("#8c8880")
+    ('var(--query)', 'none', 'color-mix(in srgb, var(--weight) 49.9%, var(--wash))')
     """
     if colour in {"none", "inherit"} or colour.startswith("url("):
         return colour
     if colour in NAMES:
         return f"var(--{NAMES[colour]})"
-    share, away = shares(rgb(colour))
+    share, away = weight_shares(rgb(colour))
     if away > 2:
         return colour  # which a test finds: it looks the same in light and in dark
     return f"color-mix(in srgb, var(--weight) {100 * float(share):.3g}%, var(--wash))"
@@ -88,8 +88,8 @@ class Plot:
         self.prefix = prefix
         self.ids = (f"{prefix}m{number}" for number in count(1))
         self.root = ElementTree.fromstring(text)
-        used = " ".join(value for one in self.root.iter() for value in one.attrib.values())
-        self.asked = set(re.findall(r"#([\w-]+)", used))
+        used = " ".join(value for element in self.root.iter() for value in element.attrib.values())
+        self.referenced = set(re.findall(r"#([\w-]+)", used))
         self.clean(self.root)
         _, _, self.width, self.height = map(float, self.root.get("viewBox").split())
 
@@ -102,35 +102,35 @@ class Plot:
 
     def clean(self, element: ElementTree.Element) -> None:
         """Leave out what says nothing, name colours, and give ids that no other plot has."""
-        parts = [part for child in element for part in self.kept(child)]
+        parts = [part for child in element for part in self.simplify(child)]
         element[:] = parts
         element.tail = None
         if name_of(element) != "text" and not (element.text or "").strip():
             element.text = None
 
-    def kept(self, element: ElementTree.Element) -> Iterator[ElementTree.Element]:
+    def simplify(self, element: ElementTree.Element) -> Iterator[ElementTree.Element]:
         """What becomes of an element: itself, its children, something else or nothing."""
         name, attributes = name_of(element), element.attrib
         if name in {"metadata", "style", "title"} or attributes.get("id") == "patch_1":
             return
         self.clean(element)
         if name == "image":
-            yield from self.picture(element)
+            yield from self.recolour_image(element)
             return
         style = declarations(attributes.pop("style", ""))
         if name == "path" and style == {"fill": "none"}:
             return
         if name == "use":
-            self.let_through(style)
-        elif attributes.get("id") in self.asked:
+            self.merge_opacity(style)
+        elif attributes.get("id") in self.referenced:
             style.pop("stroke-opacity", None)  # each use says it
         self.colour(style)
         self.colour(attributes)
         if name in {"text", "tspan"}:
-            self.letters(style)
+            self.strip_font(style)
         self.rename(attributes)
         if name == "path":
-            attributes["d"] = shortened(attributes["d"])
+            attributes["d"] = shorten_path(attributes["d"])
         if re.match(r"rotate\(-?0 ", attributes.get("transform", "")):
             del attributes["transform"]
         if style:
@@ -143,8 +143,8 @@ class Plot:
         elif name != "defs" or len(element):
             yield element
 
-    def let_through(self, style: dict[str, str]) -> None:
-        """Let a dot through as one: a ring over its own dot would be darker, and crowds clot."""
+    def merge_opacity(self, style: dict[str, str]) -> None:
+        """Give fill and edge one opacity: drawn over each other, they would get a darker ring."""
         if "fill-opacity" in style and style["fill-opacity"] == style.get("stroke-opacity"):
             style["opacity"] = style.pop("fill-opacity")
             del style["stroke-opacity"]
@@ -153,12 +153,12 @@ class Plot:
         """Name the colours, and leave out what is so anyway."""
         for kind in ("fill", "stroke"):
             if kind in style:
-                style[kind] = themed(style[kind])
+                style[kind] = theme_colour(style[kind])
         for kind, usual in (("stroke-linejoin", "round"), ("opacity", "1")):
             if style.get(kind) == usual:
                 del style[kind]
 
-    def letters(self, style: dict[str, str]) -> None:
+    def strip_font(self, style: dict[str, str]) -> None:
         """Leave the face to the page, and the size to the plot."""
         style.pop("font-family", None)
         if "font" in style:
@@ -167,7 +167,7 @@ class Plot:
 
     def rename(self, attributes: dict[str, str]) -> None:
         """Keep the ids that are asked for, under a name of this plot's own."""
-        if attributes.get("id") in self.asked:
+        if attributes.get("id") in self.referenced:
             attributes["id"] = self.prefix + attributes["id"]
         else:
             attributes.pop("id", None)
@@ -176,7 +176,7 @@ class Plot:
         for name, value in attributes.items():
             attributes[name] = value.replace("url(#", f"url(#{self.prefix}")
 
-    def picture(self, image: ElementTree.Element) -> Iterator[ElementTree.Element]:
+    def recolour_image(self, image: ElementTree.Element) -> Iterator[ElementTree.Element]:
         """Turn a picture in ink into wash, and weight above it where the picture lets it through.
 
         So it has the colours of the theme, and weighs no more than its numbers.
@@ -184,11 +184,11 @@ class Plot:
         data = base64.b64decode(image.get(LINK).partition(",")[2])
         with Image.open(io.BytesIO(data)) as picture:
             pixels = np.asarray(picture.convert("RGBA"), dtype=float)
-        share, away = shares(pixels[..., :3][pixels[..., 3] == 255])
+        share, away = weight_shares(pixels[..., :3][pixels[..., 3] == 255])
         if away > 3:
             yield image
             return
-        share, _ = shares(pixels[..., :3])
+        share, _ = weight_shares(pixels[..., :3])
         seen = pixels[..., 3] / 255
         place = {
             name: image.get(name)
@@ -196,13 +196,13 @@ class Plot:
             if image.get(name)
         }
         for weight, through in (("wash", seen), ("weight", share * seen)):
-            ground = {"d": around(place), "style": f"fill:var(--{weight})"}
+            ground = {"d": outline(place), "style": f"fill:var(--{weight})"}
             if through.min() == 1:
                 yield ElementTree.Element(f"{{{NS}}}path", ground)
                 continue
             name = next(self.ids)
             mask = ElementTree.Element(f"{{{NS}}}mask", {"id": name, "style": "mask-type:alpha"})
-            link = f"data:image/png;base64,{alpha(through)}"
+            link = f"data:image/png;base64,{alpha_png(through)}"
             look = {
                 "href": link,
                 "preserveAspectRatio": "none",
@@ -213,7 +213,7 @@ class Plot:
             yield ElementTree.Element(f"{{{NS}}}path", ground | {"mask": f"url(#{name})"})
 
 
-def around(place: dict[str, str]) -> str:
+def outline(place: dict[str, str]) -> str:
     """The outline of a picture, whatever turns or mirrors it."""
     x, y, width, height = (float(place.get(name) or 0) for name in ("x", "y", "width", "height"))
     corners = np.array([[x, y], [x + width, y], [x + width, y + height], [x, y + height]])
@@ -232,7 +232,7 @@ def around(place: dict[str, str]) -> str:
     return "M{:.2f} {:.2f}H{:.2f}V{:.2f}H{:.2f}z".format(*low, *high, low[0])
 
 
-def alpha(through: np.ndarray) -> str:
+def alpha_png(through: np.ndarray) -> str:
     """A PNG that lets so much through at each place, in base64."""
     levels = np.round(255 * through).astype(np.uint8)
     picture = Image.merge("LA", [Image.fromarray(np.zeros_like(levels)), Image.fromarray(levels)])
@@ -241,10 +241,10 @@ def alpha(through: np.ndarray) -> str:
     return base64.b64encode(file.getvalue()).decode("ascii")
 
 
-def shortened(path: str) -> str:
+def shorten_path(path: str) -> str:
     """Write a path's numbers to a twentieth of a pixel, and no more than one space between them."""
     number = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
-    text = number.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), path)
+    text = number.sub(lambda match: f"{float(match[0]):.2f}".rstrip("0").rstrip("."), path)
     return re.sub(r"\s*([A-Za-z])\s*", r"\1", " ".join(text.split()))
 
 
@@ -258,7 +258,7 @@ class Plots(SphinxTransform):
         path = self.env.doc2path(self.env.docname)
         if not str(path).endswith(".ipynb"):
             return
-        drawn = stored(nbformat.read(path, as_version=4))
+        drawn = stored_svgs(nbformat.read(path, as_version=4))
         for number, image in enumerate(list(self.document.findall(nodes.image)), 1):
             svgs = drawn.get(PurePosixPath(image["uri"]).stem)
             if svgs is None:
@@ -271,16 +271,16 @@ class Plots(SphinxTransform):
             image.replace_self(nodes.raw("", html, format="html"))
 
 
-def stored(notebook: nbformat.NotebookNode) -> dict[str, dict[str, str]]:
+def stored_svgs(notebook: nbformat.NotebookNode) -> dict[str, dict[str, str]]:
     """The SVGs of a notebook's plots, by the name under which myst-nb writes the PNG."""
-    found = {}
+    plots = {}
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             svgs = output.get("metadata", {}).get("image/png", {}).get(SVG)
             if svgs:
                 data = base64.b64decode(output["data"]["image/png"])
-                found[hashlib.sha256(data).hexdigest()] = dict(svgs)
-    return found
+                plots[hashlib.sha256(data).hexdigest()] = dict(svgs)
+    return plots
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -3,6 +3,7 @@
 The task is chapter 6's, in `agreement`: an article or an adjective finds the gender of its noun.
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -17,11 +18,11 @@ from d2lattn.transformer import AddNorm, EncoderBlock
 NUM_STEPS, HIGHEST, WIDTH = 100, 5e-3, 32
 
 
-class BatchNorm(AddNorm):
-    """Add, and norm each entry over all positions of the batch."""
+class BatchNorm(nn.Module):
+    """Add, and norm each entry over all positions of the batch; in place of `AddNorm`."""
 
     def __init__(self, width: int, dropout: float) -> None:
-        super().__init__(width, dropout)
+        super().__init__()
         self.norm = nn.BatchNorm1d(width)
 
     def forward(self, X: Tensor, Y: Tensor) -> Tensor:
@@ -70,7 +71,7 @@ class Stack(nn.Module):
         num_blocks: int,
         width: int,
         norm_first: bool = False,
-        kind: type[AddNorm] | None = None,
+        kind: Callable[[int, float], nn.Module] | None = None,
     ) -> None:
         super().__init__()
         self.blks = nn.ModuleList(

@@ -70,6 +70,15 @@ def test_attend_agrees_with_the_package():
     assert torch.allclose(weights[0], attention.attention_weights, atol=1e-6)
 
 
+def test_a_query_is_near_its_own_key_in_the_other_language():
+    examples = look_up.unseen("validation")
+    language = torch.randn(16, 16, generator=torch.Generator().manual_seed(9))
+    turn = torch.linalg.qr(language).Q
+    distances = torch.cdist(examples.queries, examples.keys @ turn)
+    assert (distances.argmin(dim=-1) == 0).float().mean() > 0.99
+    assert torch.equal(examples.answers, examples.values[:, :, :1])
+
+
 def test_rates_are_chosen_and_reported_on_different_examples():
     validation, test = look_up.unseen("validation"), look_up.unseen("test")
     assert not torch.equal(validation.keys, test.keys)
@@ -80,23 +89,6 @@ def test_rates_are_chosen_and_reported_on_different_examples():
     # what is measured on the way changes nothing
     again = look_up.learn(look_up.scaled_dot, 32, 0.01, (40,))
     assert torch.equal(again.test[-1], run.test[-1])
-
-
-def test_a_search_is_read_as_it_was_written(tmp_path):
-    page = tmp_path / "page.md"
-    tables = []
-    for rate, error in ((0.1, 0.9), (0.01, 0.3), (0.003, 0.2)):
-        tables.append(f"| task | 0.1 |\n|---|---|\n| wish, dot, 64 | **{error}** |")
-        told = f"| wish, dot, 64 | {rate} | {error} | " + " | ".join([str(error)] * 5) + " |"
-        tables.append(f"| task | rate | mean |\n|---|---|---|\n{told}")
-    page.write_text("\n\n".join(tables))
-    search = look_up.read_search(page)
-    assert [search["wish, dot, 64", moment].rate for moment in look_up.MOMENTS] == [
-        0.1,
-        0.01,
-        0.003,
-    ]
-    torch.testing.assert_close(search["wish, dot, 64", 200].test, torch.full((5,), 0.2))
 
 
 def test_the_book_has_all_that_was_searched():
@@ -118,15 +110,3 @@ def test_a_wish_is_for_the_key_with_the_largest_product():
     # both signs turned, the same key has most; and it is not always the nearest one
     distances = torch.cdist(wishes, examples.keys)
     assert 0.2 < (distances.argmin(dim=-1) == products.argmax(dim=-1)).float().mean() < 0.9
-
-
-def test_a_task_is_trained_and_measured():
-    asked = []
-
-    def task(batch, generator):
-        asked.append(batch)
-        return look_up.draw_wishes(batch, generator)
-
-    run = look_up.learn(look_up.dot, 16, 0.01, (2,), task=task)
-    assert sorted(asked) == [64, 64, 1000, 1000]
-    assert not torch.equal(run.test, look_up.learn(look_up.dot, 16, 0.01, (0,)).test)

@@ -1,10 +1,9 @@
 """The stored looks fit the corpus, and are attention."""
 
-import numpy as np
 import pytest
 import torch
 
-from d2lattn.book.experiments.looks import FILE, MODELS, NUM_SENTENCES, load_looks
+from d2lattn.book.experiments.looks import MODELS, NUM_SENTENCES, load_looks
 from d2lattn.corpus import load_corpus
 from tools import store_looks
 
@@ -39,12 +38,3 @@ def test_some_are_what_the_translators_that_come_with_the_book_give():
             assert torch.equal(look.weights, weights.float())
             assert torch.equal(look.log_chance, log_chance.float())
             assert torch.equal(look.right, right)
-
-
-@pytest.mark.weekly
-def test_all_are():
-    with np.load(FILE) as stored:
-        found = dict(store_looks.arrays())
-        assert set(found) == set(stored)
-        for name, array in found.items():
-            assert np.array_equal(array, stored[name]), name

@@ -29,20 +29,6 @@ def test_a_memory_is_written_pair_by_pair(pairs, width, keep):
     torch.testing.assert_close(recall.memory(keys, values, keep, corrected=0.3), corrected)
 
 
-def test_keys_at_right_angles_are_recalled_without_a_blur():
-    keys, values = torch.eye(6), torch.randn(6, 6, generator=dice())
-    for how in ({}, {"corrected": 1.0}):
-        torch.testing.assert_close(keys @ recall.memory(keys, values, **how), values)
-
-
-def test_cross_talk_is_as_long_as_the_walk_says():
-    for width, pairs in ((16, 16), (16, 64), (32, 100)):
-        told = recall.tell(200, pairs, width, dice())
-        values = told.vectors[told.words]
-        blur = (told.keys @ recall.memory(told.keys, values) - values).square().sum(dim=-1)
-        assert blur.mean().item() == pytest.approx((pairs - 1) / width, rel=0.1)
-
-
 def test_more_is_recalled_of_less_and_by_more():
     found = {}
     for width in (8, 16):
@@ -81,6 +67,18 @@ def test_what_networks_read_is_what_their_way_says(way):
         matrix = recall.memory(length(k, dim=-1), v, corrected=torch.sigmoid(torch.tensor(2.0)))
         wanted = length(q, dim=-1) @ matrix
     torch.testing.assert_close(read, wanted)
+
+
+def test_a_network_is_not_told_by_its_neighbour():
+    networks = recall.Networks("products", 4, 2)
+    keys, words = recall.draw(2, 3, 5, dice())
+    before = networks(keys, words)
+    with torch.no_grad():
+        networks.values[1] += 1
+    after = networks(keys, words)
+    torch.testing.assert_close(after[0], before[0])
+    assert not torch.allclose(after[1], before[1])
+    assert before.shape == (2, 3, 5, recall.NUM_WORDS)
 
 
 @pytest.mark.slow

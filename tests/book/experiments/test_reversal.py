@@ -74,12 +74,9 @@ def test_writing_takes_the_likeliest_token_step_by_step(decoder):
     assert decoder.training, "the mode is put back"
 
 
-def test_whole_words_count():
-    assert reversal.accuracy(Mirror(), 4) == 1
-    # One letter in eight begins a word that is written wrongly.
-    assert 0.8 < reversal.accuracy(Mirror(slip=3), 4) < 0.95
-    assert reversal.reverse(Mirror(), "cafe") == "efac"
-    assert reversal.reverse(Mirror(slip=2), "cafe") == ""
+def test_the_weight_on_the_letter_that_is_written_next():
+    found = reversal.mirror(Mirror(), 5)
+    assert found.tolist() == [[0, 0], [0.75, 0], [0, 0]]
 
 
 def test_a_forgotten_mask_is_found_again(decoder):

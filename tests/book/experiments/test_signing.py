@@ -6,7 +6,6 @@ import torch
 from d2lattn.book.experiments.signing import CASES, five_pictures
 from d2lattn.book.explorables.sign import verdicts
 from d2lattn.book.translators import load_translator
-from d2lattn.corpus import load_corpus
 
 
 @pytest.fixture(scope="module")
@@ -72,18 +71,6 @@ def test_each_number_is_what_pytorch_gives(pictures, number):
         assert list(one["hidden"][place]) == likeliest(chances)
     chances, _ = plain_decoder(model, foreign, ids)
     assert likeliest(chances)[0] == one["turned"] != case.word
-
-
-def test_gold_is_the_grammars(pictures):
-    corpus = load_corpus(num_train=0, num_valid=0, num_unseen=0, num_long=0)
-    by_source = {" ".join(pair.source): pair for pair in corpus.test}
-    for case, one in zip(CASES, pictures, strict=True):
-        pair = by_source[case.sentence]
-        assert one["target"] == list(pair.target)
-        step = pair.target.index(case.word)
-        assert {(place, step) for place in one["gold"]} == {
-            link for link in pair.possible if link[1] == step
-        }
 
 
 def test_no_two_pictures_have_the_same_verdicts_and_eyes_alone_find_one(pictures):

@@ -5,6 +5,7 @@ import torch
 
 import d2lattn as d2l
 from d2lattn.book.experiments.starts import (
+    REACH,
     RandomPlaces,
     RandomStarts,
     RandomTurns,
@@ -28,6 +29,18 @@ def test_in_training_each_word_gets_the_waves_of_its_drawn_place(kind):
     assert len({tuple(row) for row in places.tolist()}) > 1
 
 
+def test_places_keep_their_order_and_are_sometimes_all_there_is():
+    places = RandomPlaces(2, 0.0).draw(2000, 5)
+    assert (places.diff(dim=1) > 0).all()
+    assert (places.min().item(), places.max().item()) == (0, REACH - 1)
+    assert (places == torch.arange(5)).all(dim=1).any()
+
+
+def test_a_sentence_longer_than_the_reach_stands_without_gaps():
+    places = RandomPlaces(2, 0.0).draw(3, REACH + 2)
+    assert torch.equal(places, torch.arange(REACH + 2).expand(3, -1))
+
+
 def test_turned_by_drawn_places_the_product_is_that_of_their_distance():
     torch.manual_seed(0)
     turns, plain = RandomTurns(6).train(), d2l.RotaryPositions(6)
@@ -44,17 +57,3 @@ def test_turned_by_drawn_places_the_product_is_that_of_their_distance():
             plain.turn(q[b, :, i : i + 1], start_q) @ plain.turn(k[b, :, j : j + 1], start_k).mT
         )
         torch.testing.assert_close(found[b, :, i, j], turned[:, 0, 0], atol=1e-5, rtol=0)
-
-
-def test_each_pass_draws_turns_anew_and_use_draws_none():
-    torch.manual_seed(0)
-    turns, plain = RandomTurns(6).train(), d2l.RotaryPositions(6)
-    X = torch.randn(4, 2, 7, 6)
-    drawn = []
-    for _ in range(2):
-        turns(torch.zeros(4, 7, 12))
-        drawn.append(turns.places)
-    assert not torch.equal(*drawn)
-    turns.eval()
-    turns(torch.zeros(4, 7, 12))
-    assert torch.equal(turns.turn(X, start=3), plain.turn(X, start=3))

@@ -92,16 +92,3 @@ def test_product_of_turned_hands_depends_on_the_distance_alone(visit):
         assert len(added) > 2
         both_words.press("Home")
         key.press("ArrowRight")
-
-
-@pytest.mark.browser
-def test_moving_the_slider_stops_the_film(visit):
-    page = visit(TurningClock(together=True).to_html())
-    page.emulate_media(reduced_motion="no-preference")
-    page.get_by_role("button", name="Play").click()
-    page.wait_for_function("document.querySelector('[data-name=added]').value < 6")
-    slider = page.get_by_role("slider", name="Move both words by")
-    slider.press("Home")
-    slider.press("ArrowRight")
-    page.wait_for_timeout(800)
-    assert slider.input_value() == "1"

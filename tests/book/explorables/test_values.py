@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -27,6 +28,16 @@ def test_data_of_many_kinds(form):
     assert bench.bandwidth == 0.5
     bench.set_points([torch.tensor(1.0), np.float32(2), 3], range(3))
     assert (bench.xs, bench.ys) == ([1.0, 2.0, 3.0], [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("value", [math.nan, torch.inf, "wide", [1.0], 0, None])
+def test_unusable_value_is_refused_and_the_old_one_kept(value):
+    with pytest.raises(ValueError, match="bandwidth"):
+        NadarayaWatsonBench(bandwidth=value)
+    bench = NadarayaWatsonBench(bandwidth=0.5)
+    with pytest.raises(ValueError, match="bandwidth"):
+        bench.bandwidth = value
+    assert bench.bandwidth == 0.5
 
 
 def test_output_is_the_same_every_time(example):
@@ -72,4 +83,4 @@ def test_wheel_has_the_bundles_that_browsers_need(tmp_path):
     subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(copy)], check=True)
     (wheel,) = tmp_path.glob("*.whl")
     inside = {Path(name).name for name in zipfile.ZipFile(wheel).namelist()}
-    assert {path.name for path in BUNDLES.glob("*.js")} <= inside
+    assert {path.name for path in BUNDLES.glob("*.js")} | {"tour.json"} <= inside
