@@ -6,6 +6,7 @@ import matplotlib
 import pytest
 import torch
 
+from d2lattn import teacher_forced_attention
 from d2lattn.book import running_pair
 from d2lattn.book.translators import load_translator
 from d2lattn.corpus import batches, load_corpus
@@ -87,6 +88,10 @@ def test_stored_rows_are_the_weights_of_the_translators():
     expected = {f"5b head {i}": weights for i, weights in enumerate(heads, start=1)}
     cross = models["transformer"].decoder.attention_weights[0]  # (layers, H, T, S)
     expected["7 cross"] = cross.mean(dim=(0, 1))
+    for name, label in (("bidirectional", "4 learned"), ("one-directional", "4b one way")):
+        model, *vocabs, _ = load_translator(name)
+        (batch,) = batches([pair], *vocabs, 1)
+        (expected[label],) = teacher_forced_attention(model, batch)  # (T, S)
     for label, weights in expected.items():
         stored = torch.tensor(running_pair.LEARNED[label]).to(weights)
         torch.testing.assert_close(stored, weights[rows][:, columns], atol=0.0051, rtol=0)
