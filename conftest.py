@@ -3,7 +3,10 @@
 import os
 import sys
 import tempfile
+from collections import Counter
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -24,34 +27,56 @@ def pytest_configure(config: pytest.Config) -> None:
         fonts = tempfile.TemporaryDirectory(prefix="fonts-", ignore_cleanup_errors=True)
         os.environ["MPLCONFIGDIR"] = fonts.name
         config.add_cleanup(fonts.cleanup)
-        # Groups are files, but browser tests go to workers one by one
-        if getattr(config.option, "numprocesses", 0):
-            config.option.dist, config.option.loadscopereorder = "loadgroup", False
     elif sys.platform == "linux":
         from tests.forked_kernels import use_forked_kernels
 
         use_forked_kernels()
 
 
-def priority(item: pytest.Item) -> int:
+def is_shared_out(path: Path) -> bool:
+    """Tell whether each test of a file may go to another worker: those that open pages may."""
+    return path.parts[-3:-1] in (("tests", "pages"), ("book", "explorables")) and (
+        path.name not in WAITING
+    )
+
+
+def priority(path: Path) -> int:
     """Order tests so that all workers end together: long ones first, single ones last."""
-    if item.path.name == "walk.ipynb":
+    if path.name == "walk.ipynb":
         return 0
-    if item.path.name in WAITING:
+    if path.name in WAITING:
         return 1
-    if item.path.suffix == ".ipynb":
+    if path.suffix == ".ipynb":
         return 2
-    return 4 if item.get_closest_marker("browser") else 3
+    return 4 if is_shared_out(path) else 3
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Order and group tests; leave weekly ones out until they are asked for."""
+    """Order tests; leave weekly ones out until they are asked for."""
     if "weekly" not in config.option.markexpr:
         weekly = [item for item in items if item.get_closest_marker("weekly")]
         config.hook.pytest_deselected(items=weekly)
         items[:] = [item for item in items if not item.get_closest_marker("weekly")]
-    items.sort(key=priority)
-    for item in items:
-        # A notebook's cells need one kernel, a file's fixtures one worker
-        if priority(item) < 4:
-            item.add_marker(pytest.mark.xdist_group(str(Path(item.path))))
+    sizes = Counter(item.path for item in items)
+    items.sort(key=lambda item: (priority(item.path), -sizes[item.path], item.path))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give whole files to a worker: a notebook's cells need one kernel, in their order."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class FilesOrPages(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.split("::")[0]
+            return nodeid if is_shared_out(Path(path)) else path
+
+    config.option.loadscopereorder = False  # keep the order above
+    return FilesOrPages(config, log)
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
+    """Start one worker more than there are processors, because browser tests mostly wait."""
+    workers = yield
+    return workers + ("not browser" not in config.option.markexpr)

@@ -32,7 +32,7 @@ LEARNED: dict[str, list[list[float]]] = {
     "7 cross": [[0.64, 0.01, 0.31], [0.06, 0.01, 0.91], [0.01, 0.95, 0.01]],
     "7 self, head 4": [[0.00, 0.00, 0.97], [0.05, 0.02, 0.54], [0.00, 0.00, 0.73]],
 }
-"""What trained models gave, by the label of their row; the chapter that loads one checks it.
+"""What trained models gave, by the label of their row; a test compares them with the models.
 
 In the last row the French words' own English words ask: *the*, *cow* and *happy*.
 """

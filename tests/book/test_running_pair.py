@@ -6,9 +6,13 @@ import matplotlib
 import pytest
 import torch
 
+from d2lattn import teacher_forced_attention
 from d2lattn.book import running_pair
+from d2lattn.book.translators import load_translator
+from d2lattn.corpus import batches, load_corpus
 from d2lattn.corpus.lexicon import ADJECTIVES, NOUNS
 from d2lattn.positional import sinusoids
+from d2lattn.training import shift_right
 
 matplotlib.use("agg")
 LA, VACHE, HEUREUSE = range(3)
@@ -66,3 +70,32 @@ def test_every_row_shares_out_1():
         missing = 1 if "head" in label else missing
         assert (weights.sum(dim=1) > 1 - missing).all(), label
         assert (weights.sum(dim=1) < 1 + 1e-6).all(), label
+
+
+def test_stored_rows_are_the_weights_of_the_translators():
+    english = "his old dogs and the happy cow often saw her here ."
+    (pair,) = (p for p in load_corpus(num_train=0).test if " ".join(p.source) == english)
+    columns = [pair.source.index(word) for word in running_pair.ENGLISH]
+    rows = [pair.target.index(word) for word in running_pair.FRENCH]
+    models = {}
+    for name in ("four-heads", "transformer"):
+        model, *vocabs, _ = load_translator(name)
+        (batch,) = batches([pair], *vocabs, 1)
+        with torch.no_grad():
+            model(batch.source, shift_right(batch.target), batch.source_valid_lens)
+        models[name] = model
+    heads = models["four-heads"].decoder.heads.attention_weights[0]  # (H, T, S)
+    expected = {f"5b head {i}": weights for i, weights in enumerate(heads, start=1)}
+    cross = models["transformer"].decoder.attention_weights[0]  # (layers, H, T, S)
+    expected["7 cross"] = cross.mean(dim=(0, 1))
+    for name, label in (("bidirectional", "4 learned"), ("one-directional", "4b one way")):
+        model, *vocabs, _ = load_translator(name)
+        (batch,) = batches([pair], *vocabs, 1)
+        (expected[label],) = teacher_forced_attention(model, batch)  # (T, S)
+    for label, weights in expected.items():
+        stored = torch.tensor(running_pair.LEARNED[label]).to(weights)
+        torch.testing.assert_close(stored, weights[rows][:, columns], atol=0.0051, rtol=0)
+    noun_head = models["transformer"].encoder.attention_weights[0, 1, 3]  # (S, S)
+    asking = [columns[place] for place in (0, 2, 1)]  # the, cow and happy ask
+    stored = torch.tensor(running_pair.LEARNED["7 self, head 4"]).to(noun_head)
+    torch.testing.assert_close(stored, noun_head[asking][:, columns], atol=0.0051, rtol=0)
