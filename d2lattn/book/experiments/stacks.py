@@ -30,6 +30,10 @@ class BatchNorm(nn.Module):
         normed: Tensor = self.norm((X + Y).flatten(0, 1))
         return normed.unflatten(0, X.shape[:2])
 
+    def before(self, X: Tensor) -> Tensor:
+        """Give the sublayer what comes in as it is, for it is normed after."""
+        return X
+
 
 class NoResidual(AddNorm):
     """Norm what is new, and forget what was there."""

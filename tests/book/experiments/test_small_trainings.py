@@ -54,6 +54,12 @@ def test_each_norm_is_what_it_is_called():
     torch.testing.assert_close(by_batch.mean((0, 1)), torch.zeros(4), atol=1e-5, rtol=0)
 
 
+def test_each_norm_fits_into_a_block():
+    X, lengths = torch.randn(2, 5, 32, generator=generator()), torch.tensor([5, 3])
+    for kind in (stacks.BatchNorm, stacks.NoResidual, stacks.NoNorm, stacks.Neither):
+        assert stacks.Stack(1, 32, kind=kind)(X, lengths).shape == X.shape
+
+
 def test_a_word_hears_nothing_from_beyond_its_reach():
     torch.manual_seed(0)
     X, lengths = torch.randn(1, 9, mixes.WIDTH), torch.tensor([9])
