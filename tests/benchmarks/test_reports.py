@@ -48,11 +48,6 @@ def names_of(content):
     return [column for column, _ in content["columns"]], [row[0] for row in content["rows"]]
 
 
-def precisions(content):
-    """Give the format of each column; a whole number may be stored as an integer."""
-    return [spec.replace("z", "").replace("d", ".0f") for _, spec in content["columns"]]
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_page_is_rendered_from_its_results(name):
     results = load(name)
@@ -73,7 +68,7 @@ def test_each_page_has_results_and_a_template_and_a_place_in_the_book():
         assert f"{{include}} benchmarks/{name}.md" in book, name
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("name", SMOKE)
 def test_smallest_case_has_the_tables_of_the_page(name, tmp_path, monkeypatch, one_thread):
     command, has_same_rows = SMOKE[name]
@@ -88,7 +83,6 @@ def test_smallest_case_has_the_tables_of_the_page(name, tmp_path, monkeypatch, o
         columns, rows = names_of(content)
         stored_columns, stored_rows = names_of(stored["tables"][key])
         assert columns == stored_columns, key
-        assert precisions(content) == precisions(stored["tables"][key]), key
         assert rows == stored_rows if has_same_rows else rows, key
 
 

@@ -36,7 +36,14 @@ FEW_SECTIONS = """[...document.querySelectorAll("article section section")].slic
     .forEach((section) => section.remove())"""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+HEAVY = ["benchmarks", "package"]
+"""Pages of thousands of elements, on which axe takes half a minute: once a week."""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(k, marks=pytest.mark.weekly) if k in HEAVY else k for k in KINDS],
+)
 def test_axe_accepts_each_kind_of_page(visit, accessible, kind):
     # Figures have tests of their own, in all their views; axe sees no text in a formula
     context = {"exclude": [[".d2lx"], ["th:has(math)"]]}
