@@ -26,7 +26,7 @@ NO_WORDS = re.compile(
     r"```.*?```"  # code
     r"|\$\$.*?\$\$"
     r"|^:::+.*?$|^\([\w-]+\)=$"  # directives and labels
-    r"|\]\([^)]*\)|\s<[^<>`]+>(?=`)"  # link targets
+    r"|!\[[^\]]*\]|\]\([^)]*\)|\s<[^<>`]+>(?=`)"  # words in place of a picture, targets of links
     r"|[-|: ]{5,}$",  # the rule below a table's head
     re.DOTALL | re.MULTILINE,
 )
