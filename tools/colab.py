@@ -24,10 +24,14 @@ FIRST_CELL = """\
 def write(folder: Path) -> None:
     """Write every notebook, its outputs kept, below `folder`."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    images = "{url}/raw/{branch}/images".format(**config["repository"])
     for path in NOTEBOOKS:
         place = path.relative_to(ROOT)
         source = FIRST_CELL.format(url=config["repository"]["url"], folder=place.parent)
         notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:  # Colab finds no file beside a notebook
+            if cell.cell_type == "markdown":
+                cell.source = cell.source.replace("](../../images/", f"]({images}/")
         notebook.cells.insert(0, nbformat.v4.new_code_cell(source, id="fetch-the-book"))
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, folder / place)

@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from d2lattn.book.palette import palette
+from tools.paint_drawings import roles
 from tools.walk_parts import ROOT, Figure, Prediction, Walk, as_html, questions, read_walk
+from website.extensions.drawings import inline
 from website.extensions.for_teachers import load_plans
 from website.extensions.plots import Plot
 
@@ -64,7 +66,8 @@ def slide(inside: str, note: str = "", kind: str = "") -> str:
 def figure_slide(figure: Figure, prefix: str) -> str:
     """Write a figure with its caption."""
     if figure.drawn:
-        picture = figure.svg
+        painted = figure.svg.startswith("<svg xmlns")
+        picture = inline(figure.svg, figure.words) if painted else figure.svg
     else:
         picture = Plot(figure.svg, prefix).html("wide")
         words = html.escape(figure.words)
@@ -143,7 +146,9 @@ def session(walks: list[Walk]) -> list[str]:
 def style_sheet() -> str:
     """The style sheet, in the book's colours: those of the light page, for projectors."""
     colours = "".join(f"  --{name}: {light};\n" for name, (light, _) in palette().items())
-    return f":root {{\n{colours}}}\n{LOOK.read_text(encoding='utf-8')}"
+    drawn = "".join(f".d2l-drawing {role} {{ {look} }}\n" for role, look in roles().items())
+    drawn = drawn.replace("var(--card)", "var(--wash)")
+    return f":root {{\n{colours}}}\n{drawn}{LOOK.read_text(encoding='utf-8')}"
 
 
 def write(folder: Path) -> list[Path]:

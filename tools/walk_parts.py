@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
 
 _CAPTION = re.compile(r":::\{div\} caption\n\*\*Figure (\w+\.\d+)\.\*\* (.*?)\n:::", re.DOTALL)
+_DRAWING = re.compile(r"^!\[([^]]*)\]\(\.\./\.\./(images/[\w-]+\.svg)\)$", re.MULTILINE)
 _LABELLED = re.compile(
     r"^(?P<fence>:{3,})\{dropdown\} \*(?P<label>Predict first|Chapter \w+):\* (?P<asks>.*?)\n"
     r"(?P<answer>.*?)\n(?P=fence)\s*$",
@@ -127,14 +128,19 @@ def read_walk(folder: str) -> Walk:
             if "remove-cell" not in cell.metadata.get("tags", []):
                 shown = cell
             continue
-        caption = _CAPTION.match(cell.source)
-        if caption and shown is not None and (figure := drawn_by(shown, caption, section)):
-            walk.parts.append(figure)
         # In the order of the text, so that each part knows its section
-        matches = [*_SECTION.finditer(cell.source), *_LABELLED.finditer(cell.source)]
+        patterns = (_SECTION, _DRAWING, _CAPTION, _LABELLED)
+        matches = [match for pattern in patterns for match in pattern.finditer(cell.source)]
         for match in sorted(matches, key=lambda match: match.start()):
             if match.re is _SECTION:
                 section = plain(match[1])
+                continue
+            if match.re is _DRAWING:
+                shown = match
+                continue
+            if match.re is _CAPTION:
+                if shown is not None and (figure := drawn_by(shown, match, section)):
+                    walk.parts.append(figure)
                 continue
             question = Prediction(match["asks"].strip(), match["answer"].strip(), section)
             parts = walk.parts if match["label"] == "Predict first" else walk.recalls
@@ -142,13 +148,18 @@ def read_walk(folder: str) -> Walk:
     text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     walk.task = _TASK.search(text)[1].strip()
     walk.answer, _, rest = text.split("## The answer", 1)[1].partition("**To take away**")
-    items = re.findall(r"^(?:\d+\.|-) .*(?:\n(?:\d+\.|- |  |\w).*)*", rest, re.MULTILINE)
-    walk.take_away = items[0] if items else ""
+    card = rest.partition(":::{div} onward")[0]
+    walk.take_away = re.sub(r"^\|.*\n", "", card, flags=re.MULTILINE).strip()  # without tables
     return walk
 
 
-def drawn_by(cell: nbformat.NotebookNode, caption: re.Match, section: str) -> Figure | None:
-    """Make a figure of a cell's picture, if it has one that can be taken out."""
+def drawn_by(
+    cell: nbformat.NotebookNode | re.Match, caption: re.Match, section: str
+) -> Figure | None:
+    """Make a figure of a drawing, or of a cell's picture, if it has one that can be taken out."""
+    if isinstance(cell, re.Match):
+        svg = (ROOT / cell[2]).read_text(encoding="utf-8")
+        return Figure(caption[1], plain(caption[2]), cell[1], section, svg)
     words = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
     number, text = caption[1], plain(caption[2])
     for output in cell.get("outputs", []):

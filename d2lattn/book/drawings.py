@@ -43,6 +43,13 @@ def show_drawing(path: str | Path) -> Drawing:
         ValueError: the file is not such a drawing.
     """
     svg = Path(path).read_text(encoding="utf-8")
+    svg = re.sub(r"\s*<style>.*?</style>(\s*<defs><marker.*?</defs>)?", "", svg, flags=re.DOTALL)
+    svg = re.sub(
+        r'viewBox="-8 -8 ([\d.]+) ([\d.]+)"[^>]*',
+        lambda box: f'viewBox="0 0 {float(box[1]) - 16:g} {float(box[2]) - 16:g}"',
+        svg,
+        count=1,
+    )
     found = {tag: re.search(rf"<{tag}[^>]*>(.*?)</{tag}>", svg, re.DOTALL) for tag in _WORDS}
     parts = [" ".join(part[1].split()) for part in found.values() if part]
     missing = [tag for tag, part in found.items() if part is None]
