@@ -16,7 +16,7 @@ import torch
 
 from benchmarks.measure import kept_or_made
 from benchmarks.report import each, output_parser, table, write_report
-from d2lattn.book.experiments import backwards, cities, first_symbol, mixes, stacks
+from d2lattn.book.experiments import cities, first_symbol, mixes, stacks
 
 KEPT = Path("small_trainings.jsonl")
 SEEDS = 5
@@ -46,7 +46,6 @@ def measure_reach(name: str, seed: int) -> tuple[float, float]:
 
 
 SHARES = {f"{number} of {width}": (number, width) for number, width in cities.SHARES}
-MASKS = {"with the mask": False, "without": True}
 MULTIPLIED = {f"city {place}": 2 for place in range(1, cities.NUM_CITIES + 1)}
 EXPERIMENTS = {
     "first symbol": Experiment(
@@ -70,23 +69,11 @@ EXPERIMENTS = {
         SHARES,
         lambda name, seed: [cities.error(cities.fit_share(*SHARES[name], seed))],
     ),
-    "mixes": Experiment(
-        "6: what sees the order of words",
-        {"right": 1},
-        mixes.MIXES,
-        lambda name, seed: [mixes.right(mixes.learn(*mixes.MIXES[name], seed))],
-    ),
     "reaches": Experiment(
         "6.4: a word looks only nearby",
         {"without positions": 1, "with waves": 1},
         mixes.REACHES,
         measure_reach,
-    ),
-    "masks": Experiment(
-        "7: the mask that was forgotten",
-        {"loss": 3, "mask put in": 3, "right": 1},
-        MASKS,
-        lambda name, seed: backwards.judged(seed, forgetful=MASKS[name]),
     ),
     "norms": Experiment(
         "7.3: two blocks after 100 steps",

@@ -148,8 +148,8 @@ def read_walk(folder: str) -> Walk:
     text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     walk.task = _TASK.search(text)[1].strip()
     walk.answer, _, rest = text.split("## The answer", 1)[1].partition("**To take away**")
-    items = re.findall(r"^(?:\d+\.|-) .*(?:\n(?:\d+\.|- |  |\w).*)*", rest, re.MULTILINE)
-    walk.take_away = items[0] if items else ""
+    card = rest.partition(":::{div} onward")[0]
+    walk.take_away = re.sub(r"^\|.*\n", "", card, flags=re.MULTILINE).strip()  # without tables
     return walk
 
 

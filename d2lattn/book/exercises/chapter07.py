@@ -7,6 +7,7 @@ from itertools import product
 import torch
 from torch import Tensor
 
+from d2lattn import bare
 from d2lattn.book.exercises.checking import (
     Differs,
     agrees,
@@ -428,3 +429,358 @@ def check_reach(answer: Sequence[float]) -> str:
     if not 0.2 <= share < 0.6:
         raise Differs(f"A share of {share:.2f}? Judge the trained model on new notes.")
     return "a layer looks up once, with however many heads; a second one doubles the steps."
+
+
+# Written from memory: the six pieces.
+
+
+def _merge(heads: Tensor) -> Tensor:
+    return heads.transpose(1, 2).flatten(2)  # (B, H, N, D/H) -> (B, N, D)
+
+
+def _masked_heads(
+    queries: Tensor, keys: Tensor, values: Tensor, num_heads: int, mask: Tensor
+) -> Tensor:
+    parts = (bare.split_heads(X, num_heads) for X in (queries, keys, values))
+    return _merge(bare.attention(*parts, mask)[0])
+
+
+@check("7.10", right=(_masked_heads,))
+def check_masked_heads(attention: Callable[[Tensor, Tensor, Tensor, int, Tensor], Tensor]) -> str:
+    """Masked attention in heads, of projected queries, keys and values, merged."""
+    generator = torch.Generator().manual_seed(710)
+    for batch, width, heads in ((2, 8, 2), (1, 6, 3)):
+        q, k, v = torch.randn(3, batch, 5, width, generator=generator)
+        mask = causal_mask(5, 5) & (torch.arange(5) != 1).expand(batch, 1, 1, 5)
+        expected = _masked_heads(q, k, v, heads, mask)
+        case = f"with {heads} heads"
+        result = call(attention, q, k, v, heads, mask, case=case)
+        result = tensor_like(result, expected, f"{case}, your output")
+        Q, K, V = (bare.split_heads(X, heads) for X in (q, k, v))
+        scores = bare.dot_product_scores(Q, K)
+        hidden = scores.masked_fill(~mask, -math.inf)
+        cut = [X.reshape(batch, heads, 5, -1) for X in (q, k, v)]
+        mistakes = [
+            (bare.attention(Q, K, V)[0], "The mask has no effect."),
+            (
+                bare.attention(Q, K, V, ~mask)[0].nan_to_num(),
+                "The mask is inverted: it is true where a query may attend.",
+            ),
+            (
+                (scores * mask).softmax(dim=-1) @ V,
+                "Where the mask is false, you set the score to 0, and exp(0) is 1. Use -inf.",
+            ),
+            (
+                (scores.softmax(dim=-1) * mask) @ V,
+                "You mask the weights after the softmax, so that they no longer sum to 1.",
+            ),
+            (
+                (hidden / math.sqrt(heads)).softmax(dim=-1) @ V,
+                "You divide by the root of the whole width; a head is D / H wide.",
+            ),
+            (
+                (hidden * math.sqrt(width // heads)).softmax(dim=-1) @ V,
+                "The scores are not divided by the root of a head's width.",
+            ),
+            (
+                bare.attention(*cut, mask)[0],
+                "A reshape to (B, H, N, D/H) gives head 1 the first positions; transpose instead.",
+            ),
+        ]
+        recognise(result, [(_merge(heads_), hint) for heads_, hint in mistakes], expected)
+        right = bare.attention(Q, K, V, mask)[0].reshape(expected.shape)
+        recognise(result, [(right, "The merge needs a transpose before it flattens.")], expected)
+        same(result, expected, "Split, score, mask, softmax, merge.", f"{case}, your output")
+    return "split, score, mask, softmax, weighted sum, merge."
+
+
+@check("7.11", right=(bare.positions,))
+def check_positions(positions: Callable[[int, int], Tensor]) -> str:
+    """The sinusoidal encoding of T positions, (T, D)."""
+    for length, width in ((5, 6), (9, 4)):
+        expected = bare.positions(length, width)
+        case = f"for T = {length} and D = {width}"
+        result = call(positions, length, width, case=case)
+        result = tensor_like(result, expected, f"{case}, your result")
+        waves = expected.unflatten(-1, (-1, 2))  # (T, D/2, 2)
+        angles = torch.arange(length).unsqueeze(1) * 10000 ** (-torch.arange(width // 2) / width)
+        slow = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)
+        mistakes = [
+            (waves.mT.flatten(1), "All sines come before all cosines; the formula alternates."),
+            (waves.flip(-1).flatten(1), "In each pair, the sine comes first."),
+            (slow, "The exponent of pair j is 2j / D, not j / D."),
+            (expected.roll(-1, 0), "The positions start at 1; the first is 0."),
+        ]
+        recognise(result, mistakes, expected, atol=1e-4)
+        hint = "Columns 2j and 2j + 1 are sine and cosine of i / 10000^(2j / D)."
+        same(result, expected, hint, f"{case}, your result")
+    return "sine and cosine alternate, at D / 2 frequencies."
+
+
+Attend = Callable[..., Tensor]
+Norm = Callable[[Tensor, Tensor], Tensor]
+
+
+def _parts(
+    generator: torch.Generator, width: int
+) -> tuple[tuple[Attend, Attend], Callable[[Tensor], Tensor], tuple[Norm, Norm, Norm]]:
+    """Two attention layers, a network and three add & norms, all with weights of their own."""
+
+    def attend(W: Tensor) -> Attend:
+        return lambda q, k, v, mask=None: bare.attention(q @ W[0], k @ W[1], v @ W[2], mask)[0]
+
+    def norm(gain: Tensor) -> Norm:
+        return lambda X, Y: gain * _norm(X + Y, 1e-5)
+
+    W = torch.randn(2, 3, width, width, generator=generator)
+    V = torch.randn(width, width, generator=generator)
+    first, second, third = torch.rand(3, width, generator=generator) + 0.5
+    norms = norm(first), norm(second), norm(third)
+    return (attend(W[0]), attend(W[1])), lambda X: (X @ V).relu() @ V.T, norms
+
+
+def _encoder_block(
+    X: Tensor,
+    mask: Tensor,
+    attention: Attend,
+    norm1: Norm,
+    ffn: Callable[[Tensor], Tensor],
+    norm2: Norm,
+) -> Tensor:
+    X = norm1(X, attention(X, X, X, mask))
+    return norm2(X, ffn(X))
+
+
+@check("7.12", right=(_encoder_block,))
+def check_encoder_block(encoder_block: Callable[..., Tensor]) -> str:
+    """An encoder block of given parts."""
+    generator = torch.Generator().manual_seed(712)
+    for shape in ((2, 4, 3), (1, 5, 4)):
+        (attend, _), ffn, (norm1, norm2, _) = _parts(generator, shape[-1])
+        X = torch.randn(shape, generator=generator)
+        mask = (torch.arange(shape[1]) < shape[1] - 1).expand(shape[0], 1, -1)  # (B, 1, S)
+        expected = _encoder_block(X, mask, attend, norm1, ffn, norm2)
+        case = f"for X of shape {shape}"
+        result = call(encoder_block, X, mask, attend, norm1, ffn, norm2, case=case)
+        result = tensor_like(result, expected, f"{case}, your output")
+        Y, zero = attend(X, X, X, mask), torch.zeros_like(X)
+        Z, first = norm1(X, Y), norm1(X, ffn(X))
+        unmasked = norm1(X, attend(X, X, X))
+        mistakes = [
+            (norm2(unmasked, ffn(unmasked)), "The mask does not reach the attention."),
+            (norm2(norm1(Y, zero), ffn(norm1(Y, zero))), "The first residual connection is lost."),
+            (norm2(ffn(Z), zero), "The second residual connection is lost."),
+            (norm2(Z, ffn(X)), "The network gets the block's input, not the attention's result."),
+            (norm2(X, ffn(Z)), "The second residual starts from the block's input."),
+            (norm2(first, attend(first, first, first, mask)), "Attention comes first."),
+            (norm1(Z, ffn(Z)), "You use norm1 twice; the second sublayer has norm2."),
+            (Z, "The network and its norm are missing."),
+        ]
+        recognise(result, mistakes, expected)
+        same(result, expected, "X = norm1(X, …), then norm2(X, …).", f"{case}, your output")
+    return "attention and network, each with residual connection and norm."
+
+
+def _decoder_block(
+    X: Tensor,
+    encoded: Tensor,
+    source_mask: Tensor,
+    attentions: tuple[Attend, Attend],
+    ffn: Callable[[Tensor], Tensor],
+    norms: tuple[Norm, Norm, Norm],
+) -> Tensor:
+    X = norms[0](X, attentions[0](X, X, X, causal_mask(X.shape[1], X.shape[1])))
+    X = norms[1](X, attentions[1](X, encoded, encoded, source_mask))
+    return norms[2](X, ffn(X))
+
+
+@check("7.13", right=(_decoder_block,))
+def check_decoder_block(decoder_block: Callable[..., Tensor]) -> str:
+    """A decoder block of given parts, which makes its own causal mask."""
+    generator = torch.Generator().manual_seed(713)
+    for batch, target, source, width in ((2, 4, 4, 3), (1, 3, 5, 4)):
+        (attend1, attend2), ffn, norms = _parts(generator, width)
+        norm1, norm2, norm3 = norms
+        X = torch.randn(batch, target, width, generator=generator)
+        H = torch.randn(batch, source, width, generator=generator)
+        mask = (torch.arange(source) < source - 1).expand(batch, 1, -1)  # (B, 1, S)
+        given = (X, H, mask, (attend1, attend2), ffn, norms)
+        expected = _decoder_block(*given)
+        case = f"for T = {target} and S = {source}"
+        result = tensor_like(
+            call(decoder_block, *given, case=case), expected, f"{case}, your output"
+        )
+
+        def end(
+            X: Tensor,
+            H: Tensor = H,
+            mask: Tensor | None = mask,
+            attend: Attend = attend2,
+            norms: tuple[Norm, ...] = norms,
+            ffn: Callable[[Tensor], Tensor] = ffn,
+        ) -> Tensor:
+            X = norms[1](X, attend(X, H, H, mask))
+            return norms[2](X, ffn(X))
+
+        causal = causal_mask(target, target)
+        Y = attend1(X, X, X, causal)
+        Z = norm1(X, Y)
+        crossed = norm1(X, attend2(X, H, H, mask))
+        switched = norm2(crossed, attend1(crossed, crossed, crossed, causal))
+        mistakes = [
+            (end(norm1(X, attend1(X, X, X))), "The causal mask is missing."),
+            (
+                end(norm1(X, attend1(X, X, X, causal.mT))),
+                "The causal mask is transposed: a position may attend to itself and before.",
+            ),
+            (end(Z, mask=None), "Cross-attention attends to padding: source_mask is missing."),
+            (end(Z, H=Z, mask=causal), "Keys and values of cross-attention are the encoder's."),
+            (norm3(Z, ffn(Z)), "Cross-attention is missing."),
+            (norm3(switched, ffn(switched)), "Self-attention comes before cross-attention."),
+            (end(norm1(Y, torch.zeros_like(X))), "The first residual connection is lost."),
+            (Z, "Only the first of the three sublayers is there."),
+        ]
+        recognise(result, mistakes, expected)
+        hint = "Three lines: self-attention, cross-attention, network."
+        same(result, expected, hint, f"{case}, your output")
+    return "masked self-attention, cross-attention, network."
+
+
+class _Given:
+    """Something that an answer works with itself, and not with a copy."""
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "_Given":
+        return self
+
+
+class _Scorer(_Given, torch.nn.Module):
+    """A model of two tables: logits (B, T, V) of tokens and of the source."""
+
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()
+        self.tables = torch.nn.Parameter(torch.randn(2, 6, 6, generator=generator))
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return self.tables[0][target] + self.tables[1][source].mean(dim=1, keepdim=True)
+
+
+class _Descent(_Given, torch.optim.SGD):
+    """Plain gradient descent."""
+
+
+def _training_step(
+    shift: bool = True, masked: bool = True, clears: bool = True, steps: bool = True
+) -> Callable[..., float]:
+    """Exercise 7.14's function, right or with one of its mistakes."""
+
+    def step(
+        model: _Scorer, optimizer: _Descent, source: Tensor, tokens: Tensor, pad: int
+    ) -> float:
+        target, labels = (tokens[:, :-1], tokens[:, 1:]) if shift else (tokens, tokens)
+        logits = model(source, target).mT  # (B, V, T)
+        ignored = pad if masked else -100
+        loss = torch.nn.functional.cross_entropy(logits, labels, ignore_index=ignored)
+        if clears:
+            optimizer.zero_grad()
+        loss.backward()
+        if steps:
+            optimizer.step()
+        return loss.item()
+
+    return step
+
+
+TRAINING_MISTAKES = (
+    (
+        _training_step(shift=False),
+        "target and labels are the same: shift them by one, tokens[:, :-1] and tokens[:, 1:].",
+    ),
+    (_training_step(masked=False), "labels that are padding take part in the loss."),
+    (_training_step(clears=False), "gradients of the step before are still there: zero_grad."),
+    (_training_step(steps=False), "the parameters stay what they were: optimizer.step()."),
+)
+
+
+@check("7.14", right=(_training_step(),), wrong=[step for step, _ in TRAINING_MISTAKES])
+def check_training_step(training_step: Callable[..., float]) -> str:
+    """A training step on tokens (B, T + 1), whose padding is left out of the loss."""
+
+    def trained(step: Callable[..., float]) -> Tensor:
+        generator = torch.Generator().manual_seed(714)
+        model = _Scorer(generator)
+        optimizer = _Descent(model.parameters(), lr=1.0)
+        losses = []
+        for _ in range(3):
+            source = torch.randint(3, 6, (2, 4), generator=generator)
+            tokens = torch.randint(3, 6, (2, 5), generator=generator)
+            tokens[:, 0], tokens[0, 3], tokens[0, 4] = 1, 2, 0  # start, end, padding
+            losses.append(number(call(step, model, optimizer, source, tokens, 0), "your loss"))
+        return torch.cat((torch.tensor(losses), model.tables.detach().flatten()))
+
+    result = trained(training_step)
+    for step, hint in TRAINING_MISTAKES:
+        if agrees(result, trained(step)):
+            raise Differs(hint)
+    expected = trained(_training_step())
+    same(result[:3], expected[:3], "It is the mean over real labels.", "the loss of three steps")
+    same(result[3:], expected[3:], "zero_grad, backward, step.", "a parameter after three steps")
+    return "shifted target, masked mean, and the three calls."
+
+
+class _Writer(_Given):
+    """A model whose next token follows from all tokens so far and from the source."""
+
+    def encode(self, source: Tensor, mask: Tensor) -> Tensor:
+        return (source * mask[:, 0, 0]).sum(dim=1, keepdim=True)  # (B, 1)
+
+    def decode(self, tokens: Tensor, encoded: Tensor, mask: Tensor) -> Tensor:
+        following = 2 + (tokens.cumsum(dim=1) + encoded) % 5
+        return torch.nn.functional.one_hot(following, 7).float()  # (B, T, V)
+
+
+def _greedy(
+    model: _Writer,
+    source: Tensor,
+    mask: Tensor,
+    max_len: int,
+    bos: int,
+    eos: int,
+    place: int = -1,
+    context: int = 99,
+    ends: Callable[[Tensor], Tensor] = torch.all,
+) -> Tensor:
+    """Exercise 7.15's function, right or with one of its mistakes."""
+    encoded = model.encode(source, mask)
+    tokens = torch.full_like(source[:, :1], bos)
+    while tokens.shape[1] <= max_len and not ends((tokens == eos).any(dim=1)):
+        logits = model.decode(tokens[:, -context:], encoded, mask)
+        tokens = torch.cat((tokens, logits[:, place, None].argmax(dim=-1)), dim=1)
+    return tokens[:, 1:]
+
+
+@check("7.15", right=(_greedy,))
+def check_greedy(greedy: Callable[..., Tensor]) -> str:
+    """Greedy decoding of a batch, without the start token."""
+    model = _Writer()
+    for rows, max_len in (([[3, 3, 4], [3, 3, 0]], 9), ([[5, 3, 4], [3, 5, 6]], 3)):
+        source = torch.tensor(rows)
+        given = (model, source, (source != 0)[:, None, None], max_len, 1, 2)
+        expected = _greedy(*given).float()
+        case = f"with max_len = {max_len}"
+        result = call(greedy, *given, case=case)
+        start = torch.ones_like(expected[:, :1])
+        mistakes = [
+            (torch.cat((start, expected), dim=1), "The start token is not part of the result."),
+            (_greedy(*given, place=0), "You read the logits of the first position."),
+            (_greedy(*given, context=1), "The model needs all tokens so far, not only the last."),
+            (_greedy(*given, ends=torch.any), "You stop when one row has ended; wait for all."),
+            (
+                _greedy(*given, ends=lambda ended: torch.tensor(False)),
+                "All rows have an end token, and you go on.",
+            ),
+        ]
+        recognise(result, mistakes, expected)
+        result = tensor_like(result, expected, f"{case}, your result")
+        hint = "Append the token with the largest logit at the last position."
+        same(result, expected, hint, f"{case}, your token")
+    return "start token, largest logit at the last position, append, until all rows end."

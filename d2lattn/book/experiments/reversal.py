@@ -5,15 +5,12 @@ last to first, then ".", so a decoder has to find out where the word ends and wh
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
-from unittest import mock
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from d2lattn import transformer
 from d2lattn.checks import argument_error
 from d2lattn.decoding import greedily
 from d2lattn.training import evaluating
@@ -107,17 +104,3 @@ def mirror(decoder: TransformerDecoder, length: int, count: int = 100, seed: int
     step = torch.arange(length, 2 * length)  # the places of ">" and of all letters but the last
     weights = decoder.self_attention_weights  # (B, layers, H, T, T)
     return weights[:, :, :, step, 2 * length - 1 - step].mean(dim=(0, 3))
-
-
-@contextmanager
-def without_causal_mask() -> Iterator[None]:
-    """Forget the causal mask: a pass over several steps lets each of them see all of them.
-
-    >>> decoder = TransformerDecoder(10, 4, 8, 1, 1, cross_attention=False)
-    >>> with without_causal_mask():
-    ...     _ = decoder(encode(["bad"]), decoder.init_state())
-    >>> bool((decoder.self_attention_weights > 0).all())
-    True
-    """
-    with mock.patch.object(transformer, "causal_mask", return_value=None):
-        yield

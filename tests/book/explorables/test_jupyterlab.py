@@ -72,13 +72,13 @@ def without_anywidget(lab):
 
 def test_a_link_of_a_page_opens_the_other_notebook(open_notebook):
     page = open_notebook(LINKED[0])
-    page.get_by_role("link", name="one division").click(timeout=90_000)
+    page.get_by_role("link", name="the walk's mask").click(timeout=90_000)
     page.wait_for_function(
         "(name) => jupyterapp.shell.currentWidget.context?.path.endsWith(name)",
         arg=LINKED[1],
         timeout=90_000,
     )
-    page.get_by_role("heading", name="Why divide by").wait_for(timeout=90_000)
+    page.get_by_role("heading", name="Step 2: a mask").wait_for(timeout=90_000)
 
 
 def test_saved_notebook_says_something_before_it_is_run(open_notebook):
