@@ -1,4 +1,4 @@
-// The tests in Python compare these functions with PyTorch's; here are numbers to check by hand.
+// The tests in Python compare what the page shows with PyTorch; here are numbers to check by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as kit from "../../d2lattn/book/explorables/kit/arithmetic.js";
