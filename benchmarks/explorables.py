@@ -128,10 +128,9 @@ def eight_words() -> PermuteAndEncode:
 
 
 def sixteen_tokens() -> TransformerTour:
-    """Give the tour sentences as long as it takes, and a row of weights."""
+    """Give the tour sentences as long as it takes."""
     words = [f"word{i}" for i in range(16)]
-    rows = {"ask itself": ("word3 looks at", words, [1 / 16] * 16)}
-    return TransformerTour(words, words, looks=rows)
+    return TransformerTour(words, words)
 
 
 def seven_letters() -> TransformerXray:

@@ -331,6 +331,13 @@ def shown(page, name: str, nth: int = 0) -> float:
     return float(text.replace("Infinity", "inf").replace("NaN", "nan"))
 
 
+def all_shown(page) -> dict[str, float]:
+    """All numbers on the page by their names; of a name that comes again, the last."""
+    read = "all => all.map((one) => [one.dataset.name, one.getAttribute('value')])"
+    pairs = page.locator("[data-name][value]").evaluate_all(read)
+    return {name: float(text.replace("Infinity", "inf")) for name, text in pairs}
+
+
 def live(page, explorable: Explorable) -> None:
     """Start an explorable as anywidget does, on a model that notes in ``sent`` what Python gets."""
     start = """async ([code, state]) => {

@@ -1,12 +1,10 @@
 import {
   announce,
   atEnd,
-  bars,
   begin,
   bind,
   button,
   clamp,
-  fixed,
   formulaLine,
   h,
   headLine,
@@ -22,7 +20,6 @@ import {
 /**
  * @typedef {{
  *   name: string, said: string, formula?: string, gets?: string, gives?: string, count?: number, weights?: string,
- *   link?: string, length?: [string, number], look?: [string, string[], number[]],
  * }} Stop
  * @typedef {{
  *   size: number[], boxes: [number, number, number, string][], wires: [number, string, string][],
@@ -122,8 +119,7 @@ function render({ model, el }) {
 
   function draw() {
     const now = model.get("block");
-    const { name, said: text, formula, gets, gives, count, weights, ...rest } = stops[now - 1];
-    const { link, length, look } = rest;
+    const { name, said: text, formula, gets, gives, count, weights } = stops[now - 1];
     block.set(now);
     drawing.set(now);
     said.textContent = text;
@@ -138,19 +134,8 @@ function render({ model, el }) {
       shown.push(
         fact("Out", tight(gives), ", ", number("count", count), count > 1 ? " numbers" : " number"),
       );
-    if (length)
-      shown.push(fact("Length", h("bdi", {}, length[0]), ": ", number("length", length[1], 2)));
-    if (look) {
-      const row = bars({ label: look[0] });
-      row.set(look[2], look[1]);
-      shown.push(headLine(look[0]), row.el);
-    }
-    if (link) shown.push(h("p", {}, h("a", { href: link }, `Where this is explained: ${name}`)));
     facts.replaceChildren(...shown);
-    announce(
-      el,
-      `${now} of ${stops.length}, ${name}. ${text}${length ? ` Length ${length[0]}: ${fixed(length[1])}.` : ""}`,
-    );
+    announce(el, `${now} of ${stops.length}, ${name}. ${text}`);
   }
   return bind(model, ["block"], draw).stop;
 }
