@@ -154,15 +154,3 @@ def test_losses_are_hidden_until_a_head_is_guessed(visit):
     page.get_by_role("radio", name="Head 4").check()
     reveal.click()
     assert page.locator("[data-name=last-2]").is_visible()
-
-
-@pytest.mark.browser
-def test_idle_head_is_strong_as_weights_and_faint_as_contributions(visit):
-    page = visit(bench(head=2).to_html())
-    largest = lambda: max(  # noqa: E731
-        page.locator("rect[data-value]").evaluate_all("es => es.map(e => +e.dataset.value)")
-    )
-    assert largest() == 1
-    page.get_by_label("View").select_option("contributions")
-    frame(page)
-    assert largest() == pytest.approx(0.02 / 2.5)  # the largest of all heads is 2.5
