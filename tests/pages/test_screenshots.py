@@ -20,7 +20,7 @@ STORED = Path(__file__).parent / "screenshots"
 PAGES = {
     "landing": "index.html",
     "walk": "chapters/03-scoring-functions/walk.html",
-    "figure": "chapters/01-attention-cues/walk.html#how-loud-is-the-question",
+    "figure": "chapters/01-attention-cues/walk.html#sec-cues-play",
     "workshop": "chapters/03-scoring-functions/workshop.html",
     "deeper": "chapters/03b-which-score/deeper-cost.html",
     "reference": "reference/notation.html",
