@@ -117,7 +117,7 @@ class EncoderBlock(nn.Module):  # self-attention, then the network
         return self.addnorm2(X, self.ffn(X))
 
 
-class DecoderBlock(nn.Module):  # ask the steps so far, then the source
+class DecoderBlock(nn.Module):  # masked self-attention, cross-attention, FFN
     def __init__(self, num_hiddens, ffn_num_hiddens, num_heads):
         super().__init__()
         self.attention1 = MultiHeadAttention(num_hiddens, num_heads)
@@ -140,7 +140,7 @@ def embed_with_positions(tokens, embedding):
     return X * X.shape[2] ** 0.5 + positions(*X.shape[1:]).to(X)
 
 
-class BlockStack(nn.Module):  # vectors, positions, then block upon block
+class BlockStack(nn.Module):  # embedding plus position, then the blocks
     def __init__(self, num_tokens, kind, depth, *sizes):  # a block's sizes
         super().__init__()
         self.embedding = nn.Embedding(num_tokens, sizes[0])

@@ -441,8 +441,8 @@ def _merge(heads: Tensor) -> Tensor:
 def _masked_heads(
     queries: Tensor, keys: Tensor, values: Tensor, num_heads: int, mask: Tensor
 ) -> Tensor:
-    parts = (bare.split_heads(X, num_heads) for X in (queries, keys, values))
-    return _merge(bare.attention(*parts, mask)[0])
+    q, k, v = (bare.split_heads(X, num_heads) for X in (queries, keys, values))
+    return _merge(bare.attention(q, k, v, mask)[0])
 
 
 @check("7.10", right=(_masked_heads,))
@@ -459,7 +459,7 @@ def check_masked_heads(attention: Callable[[Tensor, Tensor, Tensor, int, Tensor]
         Q, K, V = (bare.split_heads(X, heads) for X in (q, k, v))
         scores = bare.dot_product_scores(Q, K)
         hidden = scores.masked_fill(~mask, -math.inf)
-        cut = [X.reshape(batch, heads, 5, -1) for X in (q, k, v)]
+        q_cut, k_cut, v_cut = (X.reshape(batch, heads, 5, -1) for X in (q, k, v))
         mistakes = [
             (bare.attention(Q, K, V)[0], "The mask has no effect."),
             (
@@ -483,7 +483,7 @@ def check_masked_heads(attention: Callable[[Tensor, Tensor, Tensor, int, Tensor]
                 "The scores are not divided by the root of a head's width.",
             ),
             (
-                bare.attention(*cut, mask)[0],
+                bare.attention(q_cut, k_cut, v_cut, mask)[0],
                 "A reshape to (B, H, N, D/H) gives head 1 the first positions; transpose instead.",
             ),
         ]
