@@ -72,7 +72,7 @@ def without_anywidget(lab):
 
 def test_a_link_of_a_page_opens_the_other_notebook(open_notebook):
     page = open_notebook(LINKED[0])
-    page.get_by_role("link", name="the walk's mask").click(timeout=90_000)
+    page.get_by_role("link", name="step 2 of the walk").click(timeout=90_000)
     page.wait_for_function(
         "(name) => jupyterapp.shell.currentWidget.context?.path.endsWith(name)",
         arg=LINKED[1],
