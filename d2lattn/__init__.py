@@ -159,7 +159,6 @@ BOOK = {
     "name_curves": "d2lattn.book.figures:name_curves",
     "plt": "matplotlib.pyplot",
     "plotting": "d2lattn.book.plotting",
-    "show_drawing": "d2lattn.book.drawings:show_drawing",
     "show_heatmaps": "d2lattn.book.plotting:show_heatmaps",
     "show_source": "d2lattn.book.plotting:show_source",
     "use_book_style": "d2lattn.book.figures:use_book_style",

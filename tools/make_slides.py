@@ -65,8 +65,7 @@ def slide(inside: str, note: str = "", kind: str = "") -> str:
 def figure_slide(figure: Figure, prefix: str) -> str:
     """Write a figure with its caption."""
     if figure.drawn:
-        painted = figure.svg.startswith("<svg xmlns")
-        picture = inline(figure.svg, figure.words) if painted else figure.svg
+        picture = inline(figure.svg, figure.words)
     else:
         picture = Plot(figure.svg, prefix).html("wide")
         words = html.escape(figure.words)

@@ -1,7 +1,6 @@
 """What a walk consists of, for what is made of it: figures, predictions, task and answer."""
 
 import base64
-import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -164,10 +163,6 @@ def drawn_by(
         if "image/png" in data:
             svg = output.metadata.get("image/png", {}).get(SVG, {}).get("wide", "")
             return Figure(number, text, words, section, svg, base64.b64decode(data["image/png"]))
-        if data.get("text/html", "").lstrip().startswith('<svg class="d2l-drawing"'):
-            drawing = data["text/html"]
-            words = html.unescape(re.search(r'aria-label="([^"]*)"', drawing)[1])
-            return Figure(number, text, words, section, drawing)
     return None
 
 

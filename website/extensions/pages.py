@@ -31,7 +31,6 @@ logger = logging.getLogger(__name__)
 CHINESE = re.compile(
     "[\u3400-\u9fff](?:[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]*[\u3400-\u9fff\uff00-\uffef])?"
 )
-DRAWING_WIDTH = re.compile(r"max-width: ([\d.]+)px")
 FOLD_TITLES = {"source": "Code", "content": "Solution", "output": "Output", "outputs": "Output"}
 # A tuple, or a calculation with its result
 TERM = r"[−-]?√?(?:\d(?:[\d.,·]*\d)?|\b[A-Za-z]\b)%?"
@@ -174,8 +173,6 @@ class RestyleDocument(SphinxPostTransform):
 
     def run(self, **kwargs: Any) -> None:
         """Do so for one page."""
-        for drawing in self.document.findall(nodes.raw):
-            self.strip_drawing_style(drawing)
         for code in self.document.findall(nodes.literal_block):
             # Readers need neither the formatter's marks nor the blank line that ends an example
             code.rawsource = re.sub(r" *# fmt: skip$", "", code.astext(), flags=re.M).rstrip()
@@ -196,15 +193,6 @@ class RestyleDocument(SphinxPostTransform):
             self.build_landing_page()
         elif self.env.docname.startswith("chapters/"):
             self.build_chapter_header()
-
-    def strip_drawing_style(self, drawing: nodes.raw) -> None:
-        """Leave a drawing's style to the style sheet; its width grows with the page's letters."""
-        text = drawing.astext()
-        if text.lstrip().startswith('<svg class="d2l-drawing"'):
-            before, _, rest = text.partition("<style>")
-            _, _, after = rest.partition("</style>")
-            before = DRAWING_WIDTH.sub(lambda m: f"width: {float(m[1]) / 16:g}rem", before, count=1)
-            drawing[:] = [nodes.Text(before + after)]
 
     def join_caption(self, element: html_text) -> None:
         """Join a caption to the cell before it."""
