@@ -206,7 +206,7 @@ CASES: dict[str, Callable[[], figures.Explorable]] = {
     "NadarayaWatsonBench, 100 points": lambda: some_points(100),
     "NadarayaWatsonBench, norms": lambda: figures.NadarayaWatsonBench(view="norms"),
     "SaturationLab": figures.SaturationLab,
-    "SaturationLab, field": lambda: figures.SaturationLab(view="field", score="additive"),
+    "SaturationLab, field": lambda: figures.SaturationLab(view="field", score="gaussian"),
     "AlignmentJudge, 12 sentences": twelve_sentences,
     "Storyboard, 14 words": fourteen_words,
     "Swap, 3 sentences": three_swaps,

@@ -12,6 +12,24 @@ const HERE = path.dirname(fileURLToPath(import.meta.url));
 const SOURCES = path.join(HERE, "..", "d2lattn", "book", "explorables");
 const KIT = path.join(SOURCES, "kit");
 const BUILT = path.join(SOURCES, "built");
+const PALETTE = path.join(SOURCES, "..", "palette.json");
+
+/** What the figures call the colours of the palette. @type {Record<string, string>} */
+const COLOURS = {
+  ...{ ink: "ink", muted: "soft", paper: "paper", line: "score", soft: "rule" },
+  ...{ blue: "query", orange: "key", green: "value" },
+};
+
+/** The palette as a style sheet, light and dark. */
+async function colours() {
+  const palette = JSON.parse(await readFile(PALETTE, "utf8"));
+  const inTheme = (/** @type {number} */ theme) =>
+    Object.entries(COLOURS)
+      .map(([name, of]) => `--d2lx-${name}:${palette[of][theme]};`)
+      .join("");
+  const dark = 'html[data-theme="dark"] .d2lx, body[data-jp-theme-light="false"] .d2lx';
+  return `.d2lx { ${inTheme(0)} } @media screen { ${dark} { ${inTheme(1)} } }`;
+}
 
 // A figure does not contain the kit: it takes each part from the page's one `d2lx`.
 const sharedKit = {
@@ -31,7 +49,7 @@ const sharedKit = {
 async function build({ contents, globalName, styles, plugins = [] }) {
   let style = "";
   for (const file of styles) {
-    const text = await readFile(file, "utf8");
+    const text = file === PALETTE ? await colours() : await readFile(file, "utf8");
     style += (await esbuild.transform(text, { loader: "css", minify: true })).code.trim();
   }
   const { outputFiles, metafile } = await esbuild.build({
@@ -54,7 +72,7 @@ async function build({ contents, globalName, styles, plugins = [] }) {
   const names = Object.keys(metafile.inputs).filter((name) => !/^(<|kit:)/.test(name));
   names.push(...styles.map((file) => path.relative(SOURCES, file)));
   // What stands elsewhere is not ours to watch.
-  const own = names.filter((name) => !name.startsWith("..")).sort();
+  const own = names.filter((name) => !/^\.\.(?!\/palette)/.test(name)).sort();
   return `// ${await digest(own)} ${own.join(" ")}\n${outputFiles[0].text.trim()}\n`;
 }
 
@@ -73,7 +91,11 @@ export async function buildKit() {
     export const figures = {};
     addStyle("kit", STYLE);
     startAll(figures);`;
-  return build({ contents, globalName: "d2lx", styles: await filesIn(KIT, ".css") });
+  return build({
+    contents,
+    globalName: "d2lx",
+    styles: [PALETTE, ...(await filesIn(KIT, ".css"))],
+  });
 }
 
 /** A figure's folder names it. @param {string} file */

@@ -10,22 +10,6 @@ const near = (/** @type {number[]} */ found, /** @type {number[]} */ wanted) => 
   found.forEach((x, i) => assert.ok(Math.abs(x - wanted[i]) < 1e-12, `${found} for ${wanted}`));
 };
 
-test("softmax sums to 1, bears large scores, and gives nothing to what is masked", () => {
-  near(kit.softmax([0, Math.log(3)]), [0.25, 0.75]);
-  near(kit.softmax([1e6, 1e6]), [0.5, 0.5]);
-  near(kit.softmax([0, 9, 0], [true, false, true]), [0.5, 0, 0.5]);
-  near(kit.softmax([1, 2], [false, false]), [0, 0]);
-});
-
-test("entropy of n equal weights is ln n", () => {
-  near([kit.entropy([0.25, 0.25, 0.25, 0.25]), kit.entropy([1, 0])], [Math.log(4), 0]);
-});
-
-test("variance divides by n, and a line of numbers has both ends", () => {
-  assert.equal(kit.variance([1, 3]), 1);
-  assert.deepEqual(kit.linspace(0, 1, 3), [0, 0.5, 1]);
-});
-
 test("kernel regression: the nearest key counts however small the bandwidth", () => {
   near(kit.kernelWeights(0, [1, 2], 1e-160, "gaussian"), [1, 0]);
   near(kit.kernelWeights(0, [0.5, 2], 1, "boxcar"), [1, 0]);

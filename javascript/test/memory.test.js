@@ -26,8 +26,3 @@ test("a room of 16 GB is full, or never", () => {
   assert.equal(memory.fullAt({ ...state, window: 5, num_first: 1 }, six), Number.POSITIVE_INFINITY);
   assert.equal(memory.fullAt({ ...state, window: 5, num_first: 2 }, six), 6);
 });
-
-test("numbers are grouped by thousands", () => {
-  const found = [0, 999, 1000, 65536, 1234567, Number.POSITIVE_INFINITY].map(memory.grouped);
-  assert.deepEqual(found, ["0", "999", "1,000", "65,536", "1,234,567", "∞"]);
-});

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  glance,
   indexed,
   PICTURES,
   ranked,
@@ -52,11 +51,4 @@ test("every picture of every word has a sentence", () => {
       assert.match(text, /\.$/);
       assert.doesNotMatch(text, /undefined|NaN|none/);
     }
-});
-
-test("a glance says where it looked, and leaves out what got less than a tenth", () => {
-  const told = (board) => glance(board).replace(/[\u2068\u2069]/g, "");
-  assert.equal(told(board), "Before it writes “vache”, it looks at “cow” 0.75, “the” 0.25.");
-  const sharp = { ...board, scores: board.scores.map(() => [9, 0]) };
-  assert.equal(told(sharp), "Before it writes “vache”, it looks at “the” 1.00.");
 });

@@ -12,7 +12,6 @@ const sharp = /** @type {HTMLInputElement} */ (find("input"));
 const told = find("[role=status]");
 
 /** @type {{at: Place, value: number}[]} */
-
 const KEYS = [
   { at: [262, 82], value: 40 },
   { at: [328, 222], value: 20 },
@@ -118,9 +117,7 @@ handle.addEventListener("keydown", (event) => {
   move(query[0] + far * step[0], query[1] + far * step[1]);
 });
 sharp.addEventListener("input", () => tell(draw()));
-handle.setAttribute("tabindex", "0");
-handle.setAttribute("role", "slider");
-handle.setAttribute("aria-valuemin", "10");
-handle.setAttribute("aria-valuemax", "40");
+const slider = { tabindex: 0, role: "slider", "aria-valuemin": 10, "aria-valuemax": 40 };
+for (const [name, value] of Object.entries(slider)) handle.setAttribute(name, String(value));
 find(".play").hidden = false;
 draw();

@@ -186,26 +186,6 @@ def test_end_of_sentence_is_no_word_to_the_baselines(visit):
 
 
 @pytest.mark.browser
-def test_two_models_are_never_pooled(visit):
-    # The second model attends to each word's neighbour.
-    other = [
-        {**one, "weights": [row[-1:] + row[:-1] for row in one["weights"]]} for one in SENTENCES
-    ]
-    matrices = [torch.tensor(one["weights"]) for one in SENTENCES + other]
-    models = ["first"] * 2 + ["second"] * 2
-    page = visit(AlignmentJudge(SENTENCES + other, matrices, models=models).to_html())
-    gold = [
-        [{tuple(link) for link in one[kind]} for one in SENTENCES] for kind in ("sure", "possible")
-    ]
-    for half in (0, 2):
-        page.get_by_label("Sentence").select_option(index=half)
-        frame(page)
-        links = [alignment_links(matrix) for matrix in matrices[half : half + 2]]
-        expected = alignment_scores(links, *gold).error_rate
-        assert shown(page, "model-all") == pytest.approx(expected)
-
-
-@pytest.mark.browser
 def test_lowest_error_is_that_of_all_thresholds(visit):
     page = visit(AlignmentJudge(SENTENCES, rule="threshold", threshold=0.5).to_html())
     sure, possible = (

@@ -30,6 +30,8 @@ def test_built_script_is_of_the_sources_as_they_are(script):
     _, recorded, *names = script.read_text(encoding="utf-8").split("\n")[0].split()
     assert ("kit/host.js" if script.stem == "kit" else f"{script.stem}/figure.js") in names
     assert recorded == digest(names)[:16], "stale; call: cd javascript && npm run build"
+    in_kit = ".d2lx-quiet" in script.read_text(encoding="utf-8")
+    assert in_kit == (script.stem == "kit"), "a figure takes the kit from its page"
 
 
 def test_stored_outputs_hold_no_code():

@@ -99,15 +99,6 @@ function render({ model, el }) {
     return { ...one, source, target, weights, sure, possible: [...sure, ...possible] };
   };
   const sentences = model.get("sentences").map(unpack);
-  // Sentences are summed up model by model. One that comes again was seen by another model.
-  const times = {};
-  for (const one of sentences) {
-    const text = JSON.stringify([one.source, one.target]);
-    times[text] = (times[text] ?? 0) + 1;
-    one.model ||= `number ${times[text]}`;
-  }
-  const names = [...new Set(sentences.map((one) => one.model))];
-  const several = names.length > 1;
   const all = reader(model, moved);
   // Python may have put fewer sentences in place of those at the start.
   const read = () => {
@@ -123,8 +114,7 @@ function render({ model, el }) {
     marks[state.sentence] = change(marks[state.sentence]);
     update(model, { marks });
   };
-  const title = ({ source, model: by }, k) =>
-    `${k + 1}. ${several ? `${by}: ` : ""}${source.join(" ")}`;
+  const title = ({ source }, k) => `${k + 1}. ${source.join(" ")}`;
 
   const { number, count, pick, sync } = knobs(model);
   const sentence = pick("sentence", "Sentence", sentences.map(title));
@@ -247,7 +237,7 @@ function render({ model, el }) {
       });
     },
   });
-  const whose = headLine();
+  const whose = headLine("Attention of the model: rows target, columns source");
   el.append(
     sentence.el,
     columns({
@@ -264,16 +254,16 @@ function render({ model, el }) {
   );
 
   let drawn = "";
-  function drawCurves(state, group, name) {
+  function drawCurves(state) {
     over.hidden = state.rule === "argmax";
     if (over.hidden) return;
     chart.limits([0, 1], [0, 1]);
-    const signature = [name, state.shift, chart.width()].join();
+    const signature = [state.shift, chart.width()].join();
     if (signature !== drawn) {
       const steps = linspace(0, 1, 51);
       const found = steps.map((threshold) => {
         const links = (one) => readLinks(one, { ...state, threshold });
-        return scores(add(group.map((one) => counts(links(one), one))));
+        return scores(add(sentences.map((one) => counts(links(one), one))));
       });
       curves.forEach((curve, k) => {
         chart.path(
@@ -286,7 +276,7 @@ function render({ model, el }) {
       best.textContent =
         lowest < 0
           ? ""
-          : `Lowest AER of ${name}: ${fixed(errors[lowest], 3)} at threshold ${fixed(steps[lowest])}.`;
+          : `Lowest AER of the model: ${fixed(errors[lowest], 3)} at threshold ${fixed(steps[lowest])}.`;
     }
     drawn = signature;
     at.setAttribute("d", `M${chart.X(state.threshold)} ${chart.Y(0)}V${chart.Y(1)}`);
@@ -300,11 +290,8 @@ function render({ model, el }) {
     sync(state);
     threshold.el.hidden = state.rule === "argmax";
     toggle.textContent = marking ? "Reveal" : "Predict first: mark the links";
-    const name = several ? `model ${now.model}` : "the model";
-    whose.textContent = `Attention of ${name}: rows target, columns source`;
-    const group = sentences.filter((one) => one.model === now.model);
-    allHead.textContent = `AER of ${group.length}`;
-    drawCurves(state, group, name);
+    allHead.textContent = `AER of ${sentences.length}`;
+    drawCurves(state);
     results.hidden = marking;
 
     const predicted = readLinks(now, state);
@@ -355,12 +342,12 @@ function render({ model, el }) {
 
     const own = (one) => asSet(marksOf(state, sentences.indexOf(one)), one.source.length);
     const every = [
-      group.map((one) => counts(readLinks(one, state), one)),
-      group.map((one) => counts(diagonal(one), one)),
-      group.map(uniformCounts),
-      group.map((one) => counts(own(one), one)),
+      sentences.map((one) => counts(readLinks(one, state), one)),
+      sentences.map((one) => counts(diagonal(one), one)),
+      sentences.map(uniformCounts),
+      sentences.map((one) => counts(own(one), one)),
     ];
-    const place = group.indexOf(now);
+    const place = state.sentence;
     const marked = every[3].filter(([, , size]) => size);
     every.forEach((list, row) => {
       const here = scores(list[place]);
@@ -371,7 +358,7 @@ function render({ model, el }) {
     const [inSure, inPossible, size, numSure] = every[0][place];
     const [precision, recall, error] = scores(every[0][place]);
     formula.textContent =
-      `By ${name}: precision |A ∩ P| / |A| = ${inPossible}/${size} = ${fixed(precision, 3)}; ` +
+      `By the model: precision |A ∩ P| / |A| = ${inPossible}/${size} = ${fixed(precision, 3)}; ` +
       `recall |A ∩ S| / |S| = ${inSure}/${numSure} = ${fixed(recall, 3)}`;
     [inSure, inPossible, size, numSure].forEach((number, k) => {
       terms[k].textContent = `${TERMS[k]} = ${number}`;
@@ -388,7 +375,7 @@ function render({ model, el }) {
       el,
       marking
         ? `${mine.size} marked`
-        : `${lit < 0 ? "" : `${terms[lit].textContent}. `}By ${name}: precision ${fixed(precision)}, recall ${fixed(recall)}, error rate ${fixed(error)}`,
+        : `${lit < 0 ? "" : `${terms[lit].textContent}. `}By the model: precision ${fixed(precision)}, recall ${fixed(recall)}, error rate ${fixed(error)}`,
     );
   }
   const live = bind(model, moved, draw);

@@ -51,7 +51,7 @@ def pack_sentences(sentences: list[dict[str, Any]], widget: Any) -> list[dict[st
     """
     short = []
     for sentence in sentences:
-        fields = {name: value for name, value in sentence.items() if name != "model" or value}
+        fields = dict(sentence)
         num_source = len(sentence["source"])
         for name in ("source", "target"):
             if not any(re.search(r"\s", word) for word in sentence[name]):
@@ -89,9 +89,7 @@ class AlignmentJudge(Explorable):
     Traits:
         sentences: 1 to 12, each a mapping or a record with source (S strings), target (T strings),
             weights (T rows of S), sure and possible (links [source place, target place]), S and
-            T ≤ 40; and, where several models are judged, model: the name of the one whose weights
-            these are. Scores are summed up model by model. A last source word "<eos>" is no word
-            to the two baselines.
+            T ≤ 40. A last source word "<eos>" is no word to the two baselines.
         sentence: the number of the one that is shown, from 0.
         rule: "argmax" (the source word of the largest weight) or "threshold".
         threshold: from 0 to 1; words whose weight is at least this are linked.
@@ -123,22 +121,13 @@ class AlignmentJudge(Explorable):
     marking = Bool(False).tag(sync=True)
     marks = Converted(convert_marks, []).tag(sync=True)
 
-    def __init__(
-        self, sentences: Any, weights: Any = None, *, models: Any = None, **state: Any
-    ) -> None:
-        """Take sentences that hold their weights, or sentences and, beside them, matrices.
-
-        ``models`` names for each sentence the model whose weights it has.
-        """
-        for name, values in (("weights", weights), ("model", models)):
-            if values is None:
-                continue
+    def __init__(self, sentences: Any, weights: Any = None, **state: Any) -> None:
+        """Take sentences that hold their weights, or sentences and, beside them, matrices."""
+        if weights is not None:
             sentences = list(sentences)
-            check_same_length(**{"sentences": sentences, name: values})
-            sentences = [
-                _to_mapping(sentence) | {name: value}
-                for sentence, value in zip(sentences, values, strict=True)
-            ]
+            check_same_length(sentences=sentences, weights=weights)
+            pairs = zip(sentences, weights, strict=True)
+            sentences = [_to_mapping(sentence) | {"weights": rows} for sentence, rows in pairs]
         super().__init__(sentences=sentences, **state)
 
     def check(self, state: dict[str, Any]) -> None:
@@ -176,14 +165,13 @@ def convert_sentence(name: str, sentence: Any) -> dict[str, Any]:
         "target": target,
         "weights": [cut(row) for row in weights],
         **convert_gold(name, fields, (len(source), len(target))),
-        "model": _to_mapping(sentence).get("model", ""),
     }
 
 
 def _to_mapping(sentence: Any) -> dict[str, Any]:
     if isinstance(sentence, Mapping):
         return dict(sentence)
-    names = [name for name in (*FIELDS, "model") if hasattr(sentence, name)]
+    names = [name for name in FIELDS if hasattr(sentence, name)]
     return get_fields("sentence", sentence, names)
 
 

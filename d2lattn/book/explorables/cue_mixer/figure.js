@@ -258,8 +258,7 @@ function render({ model, el }) {
       `Pooled value ${fixed(mean)}. Largest weight ${fixed(weights[most])}, ${clip(items[most], 40)}.`,
     );
   }
-  const live = bind(model, moved, draw);
-  for (const name of moved) model.on(`change:${name}`, predict.refresh);
+  const live = bind(model, moved, draw, predict.refresh);
   return live.stop;
 }
 

@@ -126,8 +126,7 @@ function render({ model, el }) {
     );
     announce(el, `First place ${place}. ${told.join(". ")}`);
   }
-  const live = bind(model, ["place"], draw);
-  model.on("change:place", predict.refresh);
+  const live = bind(model, ["place"], draw, predict.refresh);
   return live.stop;
 }
 

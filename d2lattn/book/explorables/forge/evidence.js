@@ -95,12 +95,11 @@ export const total = ({ bins, ...gold }, threshold) => ({
     .reduce((sums, bin) => /** @type {Counts} */ (add(sums, bin)), none()),
 });
 
-/** 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|); NaN without any link. */
-const errorRate = (
-  /** @type {number} */ found,
-  /** @type {number[]} */ right,
-  /** @type {number} */ sure,
-) => 1 - sum(right) / (found + sure);
+/**
+ * 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|); NaN without any link.
+ * @param {number} found @param {number[]} right @param {number} sure
+ */
+const errorRate = (found, right, sure) => 1 - sum(right) / (found + sure);
 
 /** Rates. @param {Counted} counted */
 export function rates({ counts: [links, inSure, inPossible, changed, other], ...gold }) {

@@ -53,16 +53,16 @@ export function s(tag, values = {}, ...children) {
 }
 
 // The rows and lines that every figure has.
-/** @type {(...children: (Node | string)[]) => HTMLElement} */
-export const toolRow = (...children) => h("div", { class: "d2lx-tools" }, ...children);
-/** @type {(...children: (Node | string)[]) => HTMLElement} */
-export const readoutRow = (...children) => h("div", { class: "d2lx-readouts" }, ...children);
-/** @type {(...children: (Node | string)[]) => HTMLElement} */
-export const headLine = (...children) => h("div", { class: "d2lx-head" }, ...children);
-/** @type {(...children: (Node | string)[]) => HTMLElement} */
-export const formulaLine = (...children) => h("p", { class: "d2lx-formula" }, ...children);
-/** @type {(...children: (Node | string)[]) => HTMLElement} */
-export const noteLine = (...children) => h("p", { class: "d2lx-note" }, ...children);
+/** @type {(tag: "div" | "p", name: string) => (...children: (Node | string)[]) => HTMLElement} */
+const rowOf =
+  (tag, name) =>
+  (...children) =>
+    h(tag, { class: name }, ...children);
+export const toolRow = rowOf("div", "d2lx-tools");
+export const readoutRow = rowOf("div", "d2lx-readouts");
+export const headLine = rowOf("div", "d2lx-head");
+export const formulaLine = rowOf("p", "d2lx-formula");
+export const noteLine = rowOf("p", "d2lx-note");
 
 /** Cut a label to at most n characters, never through an emoji. @param {unknown} text */
 export function clip(text, n = 16) {
@@ -122,6 +122,10 @@ export const stroke = (colour, width, values = {}) =>
     ...{ fill: "none", stroke: `var(--d2lx-${colour})`, "stroke-width": width },
     ...values,
   });
+
+/** A filled circle with an edge of paper. @param {number} r @param {string} colour */
+export const disc = (r, colour) =>
+  s("circle", { r, fill: `var(--d2lx-${colour})`, stroke: "var(--d2lx-paper)", "stroke-width": 2 });
 
 /**
  * A box around something gold: a light line under a dark one, seen on every cell.

@@ -84,11 +84,12 @@ export function announce(inside, text, part = "figure") {
 
 /**
  * Redraws once a frame however many traits change, at first right away. Returns { redraw, stop }.
+ * also(): what else to do at each change, such as to forget a guess.
  * @param {Model} model
  * @param {string[]} names
  * @param {() => void} draw
  */
-export function bind(model, names, draw) {
+export function bind(model, names, draw, also = () => {}) {
   let waiting = 0;
   const redraw = () => {
     waiting ||= requestAnimationFrame(() => {
@@ -98,6 +99,7 @@ export function bind(model, names, draw) {
   };
   for (const name of names) model.on(`change:${name}`, redraw);
   draw();
+  for (const name of names) model.on(`change:${name}`, also);
   const stop = () => {
     cancelAnimationFrame(waiting);
     for (const name of names) model.off(`change:${name}`, redraw);

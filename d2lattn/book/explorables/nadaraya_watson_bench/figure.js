@@ -364,8 +364,7 @@ function render({ model, el }) {
     for (const one of [...norms, stretch.el]) one.hidden = plain;
     (plain ? drawRegression : drawNorms)(state);
   }
-  const live = bind(model, names, draw);
-  names.forEach((name) => model.on(`change:${name}`, predict.refresh));
+  const live = bind(model, names, draw, predict.refresh);
   return live.stop;
 }
 

@@ -6,6 +6,7 @@ import {
   button,
   clamp,
   columns,
+  disc,
   draggable,
   entropy,
   fixed,
@@ -38,7 +39,7 @@ import {
 import { contours } from "./contours.js";
 
 const [KEYS, PAIRS, MOST, REACH] = [16, 256, 512, 2.5];
-const SCORES = ["dot", "scaled dot", "additive", "gaussian"];
+const SCORES = ["dot", "gaussian"];
 const VIEWS = ["softmax", "field"];
 const SHARE = {
   width: whole(2, MOST),
@@ -51,7 +52,7 @@ const SHARE = {
   query: within(-REACH, REACH),
   key: within(-REACH, REACH),
 };
-const FORMULAS = ["q·k", "q·k / √2", "w·tanh(W_q q + W_k k)", "−‖q − k‖² / 2"];
+const FORMULAS = ["q·k", "−‖q − k‖² / 2"];
 
 // Standard normal vectors number first and following. Each uniform number depends on the seed and
 // its own place alone, so the first entries are the same for every width. Python draws the same.
@@ -95,26 +96,9 @@ function products(vectors, width) {
 const jacobianSize = (weights) =>
   Math.hypot(...weights.flatMap((a, i) => weights.map((b, j) => a * (Number(i === j) - b))));
 
-// The score as a function of a key (x, y); what depends on the query alone is computed once.
-function scorer(kind, [qx, qy], seed) {
-  if (kind === "additive") {
-    const [Wq, Wk, w] = normals(seed, 1 + KEYS + 2 * PAIRS, 3, 16);
-    const units = Array.from({ length: 8 }, (_, j) => [
-      1.5 * (Wq[2 * j] * qx + Wq[2 * j + 1] * qy),
-      1.5 * Wk[2 * j],
-      1.5 * Wk[2 * j + 1],
-      w[j],
-    ]);
-    return (x, y) => {
-      let total = 0;
-      for (const [a, b, c, weight] of units) total += weight * Math.tanh(a + b * x + c * y);
-      return total;
-    };
-  }
-  if (kind === "gaussian") return (x, y) => -((qx - x) ** 2 + (qy - y) ** 2) / 2;
-  const divisor = kind === "dot" ? 1 : Math.SQRT2;
-  return (x, y) => (qx * x + qy * y) / divisor;
-}
+// The score as a function of a key (x, y).
+const scorer = (kind, [qx, qy]) =>
+  kind === "dot" ? (x, y) => qx * x + qy * y : (x, y) => -((qx - x) ** 2 + (qy - y) ** 2) / 2;
 
 function render({ model, el }) {
   begin(el, "");
@@ -154,11 +138,8 @@ function render({ model, el }) {
       h("p", {}, "largest weight ", most),
     );
     const each = pool(bars.data, "rect", { fill: "var(--d2lx-ink)" });
-    const set = (
-      /** @type {number[]} */ weights,
-      /** @type {Record<string, any>} */ { valid_length, width },
-      /** @type {number} */ top,
-    ) => {
+    /** @type {(weights: number[], state: Record<string, any>, top: number) => void} */
+    const set = (weights, { valid_length, width }, top) => {
       head.textContent = divided ? `divided by √${width}` : "undivided";
       bars.limits([0.5, KEYS + 0.5], [0, top]);
       const wide = bars.X(1) - bars.X(0);
@@ -190,14 +171,7 @@ function render({ model, el }) {
   const scaled = tick("scaled", "Divide by √d (for the scores below)");
   const temperature = number("temperature", "Temperature", 0.125, 64, { step: 0.25, log: true });
   const valid = count("valid_length", "Valid keys", 0, KEYS);
-  // Two are offered, and another one as soon as it has been set from outside.
-  const offered = ["dot", "gaussian"];
-  const score = pick("score", "Score", ["dot product", "Gaussian"], offered);
-  const offer = (/** @type {string} */ name) => {
-    if (offered.includes(name)) return;
-    offered.push(name);
-    score.select.append(h("option", { dir: "auto" }, name));
-  };
+  const score = pick("score", "Score", ["dot product", "Gaussian"], SCORES);
   const redraw = button("Other random numbers", () =>
     update(model, { seed: (model.get("seed") + 1) % 1000000 }),
   );
@@ -269,12 +243,7 @@ function render({ model, el }) {
       stroke: "var(--d2lx-paper)",
       "stroke-width": 1.5,
     }),
-    s("circle", {
-      r: 8,
-      fill: "var(--d2lx-orange)",
-      stroke: "var(--d2lx-paper)",
-      "stroke-width": 2,
-    }),
+    disc(8, "orange"),
   ];
   const mover = (element, name, label) =>
     draggable(plane, element, {
@@ -404,7 +373,7 @@ function render({ model, el }) {
   }
 
   function drawField(state) {
-    const value = scorer(state.score, state.query, state.seed);
+    const value = scorer(state.score, state.query);
     const [w, tall] = [Math.max(40, plane.width() - 56), 316];
     // One unit is as long across as up.
     const across = (3 * w) / tall;
@@ -457,14 +426,12 @@ function render({ model, el }) {
   function draw() {
     const state = read();
     const plain = state.view === "softmax";
-    offer(state.score);
     sync(state);
     lay(state.view);
-    redraw.hidden = !plain && state.score !== "additive";
+    redraw.hidden = !plain;
     (plain ? drawSoftmax : drawField)(state);
   }
-  const live = bind(model, names, draw);
-  names.forEach((name) => model.on(`change:${name}`, predict.refresh));
+  const live = bind(model, names, draw, predict.refresh);
   return live.stop;
 }
 

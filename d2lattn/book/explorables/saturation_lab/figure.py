@@ -6,7 +6,7 @@ from d2lattn.book.explorables.base import Explorable, paragraph, table
 from d2lattn.book.explorables.traits import Bool, Choice, Float, Floats, Int, to_array
 
 NUM_KEYS, NUM_PAIRS, MOST = 16, 256, 512
-SCORES = ("dot", "scaled dot", "additive", "gaussian")
+SCORES = ("dot", "gaussian")
 
 
 class SaturationLab(Explorable):
@@ -26,7 +26,7 @@ class SaturationLab(Explorable):
         seed: which random numbers, 0 to 999999; a wider draw holds the narrower one. At the start
             one whose Jacobian shrinks without detours, as it does on average.
         view: "softmax", or "field": the score of every key of two dimensions.
-        score: in the field, dot, scaled dot, additive (8 hidden units, random) or gaussian.
+        score: in the field, dot or gaussian.
         query, key: in the field, two numbers each, from −2.5 to 2.5.
 
     Raises ValueError for anything else.
@@ -67,13 +67,6 @@ class SaturationLab(Explorable):
         """The queries and keys of the histogram, (256, d) each, as lists."""
         rows = normals(self.seed, 1 + NUM_KEYS, 2 * NUM_PAIRS, self.width)
         return rows[:NUM_PAIRS], rows[NUM_PAIRS:]
-
-    def network(self) -> tuple[list[list[float]], list[list[float]], list[float]]:
-        """W_q (8, 2), W_k (8, 2) and w_v (8,) of the additive score in the field, as lists."""
-        first, second, w_v = normals(self.seed, 1 + NUM_KEYS + 2 * NUM_PAIRS, 3, 16)
-        W_q, W_k = ([[1.5 * x for x in row[i : i + 2]] for i in range(0, 16, 2)]
-                    for row in (first, second))  # fmt: skip
-        return W_q, W_k, w_v[:8]
 
     def words(self) -> str:
         """HTML for where no script runs."""

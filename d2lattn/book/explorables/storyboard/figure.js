@@ -76,15 +76,7 @@ function render({ model, el }) {
   const said = h("p", { class: "d2lx-said" });
   const numbers = h("div");
   const drawing = map(source, () => live?.redraw());
-  const stage = h(
-    "div",
-    {
-      class: "d2lx-result",
-      tabindex: 0,
-      role: "group",
-    },
-    drawing.el,
-  );
+  const stage = h("div", { class: "d2lx-result", tabindex: 0, role: "group" }, drawing.el);
 
   const ask = predictOne({
     question: "",

@@ -38,33 +38,19 @@ export function map(source, onresize) {
       parts.push([element, first, lit]);
       return element;
     };
-    const write = (
-      /** @type {string} */ text,
-      /** @type {number} */ first,
-      /** @type {Record<string, any>} */ values,
-      lit = first,
-    ) => {
+    /** @type {(text: string, first: number, values: Record<string, any>, lit?: number) => void} */
+    const write = (text, first, values, lit = first) => {
       add("text", { "text-anchor": "middle", ...values }, first, lit).textContent = text;
     };
-    const box = (
-      /** @type {string} */ text,
-      /** @type {number} */ first,
-      /** @type {number} */ x,
-      /** @type {number} */ y,
-      wide = 44,
-      lit = first,
-    ) => {
+    /** @type {(text: string, first: number, x: number, y: number, wide?: number, lit?: number) => void} */
+    const box = (text, first, x, y, wide = 44, lit = first) => {
       const place = { x: x - wide / 2, y: y - BOX / 2, width: wide, height: BOX, rx: 4 };
       add("rect", place, first, lit);
       write(text, first, { x, y: y + 4 }, lit);
     };
     // The head of an arrow is a path of its own: markers do not follow the theme.
-    const arrow = (
-      /** @type {number} */ first,
-      /** @type {[number, number]} */ [x1, y1],
-      /** @type {[number, number]} */ [x2, y2],
-      lit = first,
-    ) => {
+    /** @type {(first: number, from: [number, number], to: [number, number], lit?: number) => void} */
+    const arrow = (first, [x1, y1], [x2, y2], lit = first) => {
       const turn = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
       add("path", { d: `M${x1} ${y1}L${x2} ${y2}` }, first, lit);
       const head = `translate(${x2} ${y2}) rotate(${turn})`;

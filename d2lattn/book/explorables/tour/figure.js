@@ -5,6 +5,7 @@ import {
   bind,
   button,
   clamp,
+  fixed,
   formulaLine,
   h,
   headLine,
@@ -12,7 +13,6 @@ import {
   onKeys,
   resetButton,
   s,
-  show,
   toolRow,
   update,
 } from "../kit/index.js";
@@ -107,11 +107,6 @@ function render({ model, el }) {
     return key in by;
   });
 
-  const number = (/** @type {string} */ name, /** @type {number} */ x, digits = 0) => {
-    const data = h("data", { "data-name": name });
-    show(data, x, digits);
-    return data;
-  };
   // A shape stays on one line.
   const tight = (/** @type {string} */ shape) => shape.replace(/(?<=[,=]) | (?==)/g, "\u00a0");
   const fact = (/** @type {string} */ name, /** @type {(Node | string)[]} */ ...rest) =>
@@ -130,10 +125,10 @@ function render({ model, el }) {
     const shown = formula ? [formulaLine(formula)] : [];
     if (gets) shown.push(fact("In", tight(gets)));
     if (weights) shown.push(fact("Weights", tight(weights)));
-    if (gives && count)
-      shown.push(
-        fact("Out", tight(gives), ", ", number("count", count), count > 1 ? " numbers" : " number"),
-      );
+    if (gives && count) {
+      const number = h("data", { "data-name": "count", value: count }, fixed(count, 0));
+      shown.push(fact("Out", tight(gives), ", ", number, count > 1 ? " numbers" : " number"));
+    }
     facts.replaceChildren(...shown);
     announce(el, `${now} of ${stops.length}, ${name}. ${text}`);
   }

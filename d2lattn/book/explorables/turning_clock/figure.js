@@ -4,6 +4,7 @@ import {
   begin,
   bind,
   columns,
+  disc,
   draggable,
   fixed,
   formulaLine,
@@ -50,20 +51,14 @@ function clock(j) {
   const el = h("div", {}, svg, h("p", {}, j ? `a second pair, ${speed}` : speed, words));
   // A hand of length 2 ends on the rim; y goes up, as in a formula.
   const spot = (/** @type {number[]} */ [x, y], by = 22) => [x * by, -y * by];
-  const set = (
-    /** @type {number[]} */ q,
-    /** @type {number[]} */ k,
-    /** @type {number} */ found,
-  ) => {
-    for (const [path, one] of /** @type {[Element, number[]][]} */ ([
-      [query, q],
-      [key, k],
-    ]))
-      attr(path, {
-        d: `M0 0L${spot(one)
-          .map((x) => x.toFixed(2))
-          .join(" ")}`,
-      });
+  const line = (/** @type {number[]} */ hand) =>
+    spot(hand)
+      .map((x) => x.toFixed(2))
+      .join(" ");
+  /** @type {(q: number[], k: number[], found: number) => void} */
+  const set = (q, k, found) => {
+    attr(query, { d: `M0 0L${line(q)}` });
+    attr(key, { d: `M0 0L${line(k)}` });
     [q, k].forEach((one, i) => {
       const long = Math.hypot(...one) || 1;
       const [x, y] = spot(one, 22 + (i ? 11 : 22) / long);
@@ -95,12 +90,7 @@ function render({ model, el }) {
     onresize: () => live?.redraw(),
   });
   const [here, atZero] = [stroke("ink", 2.5), stroke("muted", 2.5, { "stroke-dasharray": "2 6" })];
-  const spot = s("circle", {
-    r: 7,
-    fill: "var(--d2lx-ink)",
-    stroke: "var(--d2lx-paper)",
-    "stroke-width": 2,
-  });
+  const spot = disc(7, "ink");
   const mover = draggable(chart, spot, {
     label: "Distance to the key",
     step: () => [1, 0],
@@ -181,8 +171,7 @@ function render({ model, el }) {
       );
     announce(el, `Score ${fixed(score)}; from place 0 ${fixed(at0)}`);
   }
-  const live = bind(model, NAMES, draw);
-  for (const name of NAMES) model.on(`change:${name}`, predict.refresh);
+  const live = bind(model, NAMES, draw, predict.refresh);
   return live.stop;
 }
 

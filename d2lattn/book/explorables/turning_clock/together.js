@@ -3,6 +3,7 @@ import {
   attr,
   bind,
   button,
+  disc,
   fixed,
   h,
   headLine,
@@ -39,9 +40,9 @@ function half(way, onresize) {
   const added = way === "added";
   const hands = [stroke("blue", 4), stroke("orange", 4)];
   // Added: what both said before, and the hand of each place, put to its end. Turned: the angle.
-  const before = added ? s("path", { d: `M0 0L${spot([2, 0])}` }) : s("path");
-  attr(before, added ? { stroke: "var(--d2lx-line)", "stroke-width": 1.5 } : {});
-  if (!added) attr(before, { fill: "var(--d2lx-soft)" });
+  const before = added
+    ? stroke("line", 1.5, { d: `M0 0L${spot([2, 0])}` })
+    : s("path", { fill: "var(--d2lx-soft)" });
   const own = added ? [stroke("ink", 1.5), stroke("ink", 1.5)] : [];
   const letter = (/** @type {string} */ text) =>
     s("text", { class: "d2lx-tick", "text-anchor": "middle" }, text);
@@ -61,9 +62,7 @@ function half(way, onresize) {
   const [start, line] = [stroke("line", 1, { "stroke-dasharray": "2 4" }), stroke("ink", 2.5)];
   const marks = s("g");
   const dots = pool(marks, "circle", { r: 3, fill: "var(--d2lx-ink)" });
-  const now = s("circle", {
-    ...{ r: 6, fill: "var(--d2lx-ink)", stroke: "var(--d2lx-paper)", "stroke-width": 2 },
-  });
+  const now = disc(6, "ink");
   chart.data.append(start, line, marks, now);
   const put = (/** @type {Element} */ text, /** @type {number[]} */ [x, y]) =>
     attr(text, { x: (x * UNIT).toFixed(2), y: (4 - y * UNIT).toFixed(2) });

@@ -13,11 +13,8 @@ export function sharing() {
   svg.append(lines, queries, keys, values);
   const names = h("div", {}, ...["q", "k", "v"].map((name) => h("span", {}, name)));
   const el = h("div", { "aria-hidden": "true" }, names, svg);
-  const set = (
-    /** @type {number} */ many,
-    /** @type {number} */ few,
-    /** @type {boolean} */ can,
-  ) => {
+  /** @type {(many: number, few: number, can: boolean) => void} */
+  const set = (many, few, can) => {
     const at = (/** @type {number} */ i, /** @type {number} */ n) => 20 + ((i + 0.5) * 80) / n;
     const all = (/** @type {number} */ n, /** @type {(y: number, i: number) => string} */ one) =>
       Array.from({ length: n }, (_, i) => one(at(i, n), i)).join("");
