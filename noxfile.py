@@ -56,3 +56,10 @@ def elsewhere(session: nox.Session) -> None:
         PYTHONHASHSEED="1",
         HOME=os.devnull,
     )
+
+
+@nox.session(python="3.11")
+def hugging_face(session: nox.Session) -> None:
+    """Compare `bare_modern` with Hugging Face's models, which no reader needs."""
+    session.install("-r", "requirements-test.txt", "transformers>=4.50")
+    session.run("python", "-m", "pytest", "-p", "no:nbval", "-m", "weekly", "tests/hugging_face")

@@ -22,26 +22,7 @@ import torch
 
 from benchmarks.report import named, output_parser, table, write_report
 from d2lattn import TransformerDecoder
-from d2lattn.book.explorables import (
-    AlignmentJudge,
-    CueMixer,
-    Explorable,
-    Forge,
-    HeadAblation,
-    LookAhead,
-    MatrixMemory,
-    NadarayaWatsonBench,
-    PermuteAndEncode,
-    RunningSoftmax,
-    SaturationLab,
-    Sign,
-    Storyboard,
-    Swap,
-    TransformerTour,
-    TransformerXray,
-    TurningClock,
-    WritersMemory,
-)
+from d2lattn.book import explorables as figures
 from d2lattn.book.explorables.base import inline_scripts
 
 MOVES = 100
@@ -49,13 +30,13 @@ ROUNDS = 5
 WARM_UP = 20
 
 
-def some_points(n: int) -> NadarayaWatsonBench:
+def some_points(n: int) -> figures.NadarayaWatsonBench:
     """Give the bench as many points as chapter 2 trains on, or as it takes."""
     xs = [round(5 * i / n, 2) for i in range(n)]
-    return NadarayaWatsonBench(xs, [round(2 * math.sin(x) + x**0.8, 2) for x in xs])
+    return figures.NadarayaWatsonBench(xs, [round(2 * math.sin(x) + x**0.8, 2) for x in xs])
 
 
-def twelve_sentences() -> AlignmentJudge:
+def twelve_sentences() -> figures.AlignmentJudge:
     """Give the judge as much as it takes, with weights as sharp as those of a trained model."""
     words = [f"word{i}" for i in range(14)]
     places = range(14)
@@ -63,10 +44,10 @@ def twelve_sentences() -> AlignmentJudge:
     weights = [[power / sum(row) for power in row] for row in powers]
     links = [(i, i) for i in places]
     one = {"source": words, "target": words, "sure": links, "possible": links}
-    return AlignmentJudge([one] * 12, [weights] * 12, rule="threshold")
+    return figures.AlignmentJudge([one] * 12, [weights] * 12, rule="threshold")
 
 
-def fourteen_words() -> Storyboard:
+def fourteen_words() -> figures.Storyboard:
     """Give the storyboard the length of chapter 4's sentence, and scores as far apart."""
     words, places = [f"word{i}" for i in range(14)], range(14)
     wide = [[math.sin(7 * i + j) for j in range(128)] for i in range(15)]
@@ -77,10 +58,10 @@ def fourteen_words() -> Storyboard:
         "embeddings": wide[1:],
         "probabilities": [[1 / 14] * 14] * 14,
     }
-    return Storyboard(words, words, steps, words, picture=5)
+    return figures.Storyboard(words, words, steps, words, picture=5)
 
 
-def three_swaps() -> Swap:
+def three_swaps() -> figures.Swap:
     """Give the swap as many words and sentences as it takes; each state turns every other word."""
     words, others = [f"word{i}" for i in range(12)], [f"other{i}" for i in range(12)]
     sentence = {"source": words[:9], "target": words, "place": 4, "word": "other"}
@@ -90,10 +71,10 @@ def three_swaps() -> Swap:
         for i in range(12)
     ]
     saw = [{"weights": weights, "chances": chances}] * 3
-    return Swap([sentence] * 3, {"forwards": saw, "both ways": saw}, words + others)
+    return figures.Swap([sentence] * 3, {"forwards": saw, "both ways": saw}, words + others)
 
 
-def six_forgeries() -> Forge:
+def six_forgeries() -> figures.Forge:
     """Give the forge six sentences to show, with weights as sharp as those of a trained model."""
     judged = twelve_sentences().sentences[:6]
     changes = [[[i == j for i in range(14)] for j in range(14)]] * 6
@@ -103,10 +84,10 @@ def six_forgeries() -> Forge:
         "weights": [one["weights"] for one in judged],
         "changes": changes,
     }
-    return Forge(judged, {"forwards": model, "both ways": model}, range(6))
+    return figures.Forge(judged, {"forwards": model, "both ways": model}, range(6))
 
 
-def six_heads() -> HeadAblation:
+def six_heads() -> figures.HeadAblation:
     """Give the bench as many heads and words as it takes, and two inputs."""
     words, places = [f"word{i}" for i in range(16)], range(16)
     powers = [
@@ -118,51 +99,50 @@ def six_heads() -> HeadAblation:
         "weights": [[[x / sum(row) for x in row] for row in head] for head in powers],
         "lengths": [[1 + math.sin(h + j) for j in places] for h in range(6)],
     }
-    return HeadAblation([one] * 2, {"zero": [1 / (1 + s) for s in range(64)]})
+    return figures.HeadAblation([one] * 2, {"zero": [1 / (1 + s) for s in range(64)]})
 
 
-def eight_words() -> PermuteAndEncode:
+def eight_words() -> figures.PermuteAndEncode:
     """Give the sentence as many words as it takes, with positions."""
     rows = [[round(math.sin(7 * i + j), 2) for j in range(8)] for i in range(8)]
-    return PermuteAndEncode([f"word{i}" for i in range(8)], embeddings=rows, positions=True)
+    return figures.PermuteAndEncode([f"word{i}" for i in range(8)], embeddings=rows, positions=True)
 
 
-def sixteen_tokens() -> TransformerTour:
-    """Give the tour sentences as long as it takes, and a row of weights."""
+def sixteen_tokens() -> figures.TransformerTour:
+    """Give the tour sentences as long as it takes."""
     words = [f"word{i}" for i in range(16)]
-    rows = {"ask itself": ("word3 looks at", words, [1 / 16] * 16)}
-    return TransformerTour(words, words, looks=rows)
+    return figures.TransformerTour(words, words)
 
 
-def seven_letters() -> TransformerXray:
+def seven_letters() -> figures.TransformerXray:
     """Give the X-ray the longest word and as many weights as it takes, drawn anew."""
     torch.manual_seed(0)
     decoder = TransformerDecoder(10, 32, 80, 2, 2, cross_attention=False)
-    return TransformerXray(decoder, word="cabbage")
+    return figures.TransformerXray(decoder, word="cabbage")
 
 
-def twenty_four_tokens() -> WritersMemory:
+def twenty_four_tokens() -> figures.WritersMemory:
     """Give the memory as long a text and as many heads as it takes, and a window."""
     words = [f"word{i}" for i in range(24)]
-    return WritersMemory(words, query_heads=128, kv_heads=128, window=12, written=24)
+    return figures.WritersMemory(words, query_heads=128, kv_heads=128, window=12, written=24)
 
 
-def six_places() -> LookAhead:
+def six_places() -> figures.LookAhead:
     """As many places, signs and programs as it takes, all of which move."""
     signs = "abcdefghij>."
     moved = [
         [[0.0 if s == at else 1 + s + at / 10 + k / 100 for k in range(6)] for s in range(12)]
         for at in range(6)
     ]
-    return LookAhead(signs[:6], signs, dict.fromkeys(("first", "second", "third"), moved))
+    return figures.LookAhead(signs[:6], signs, dict.fromkeys(("first", "second", "third"), moved))
 
 
-def eight_keys() -> RunningSoftmax:
+def eight_keys() -> figures.RunningSoftmax:
     """Give the softmax as many keys as it takes, half of them read."""
-    return RunningSoftmax(scores=[1, 2, 3, 1, 0, 4, 5, 2], values=range(1, 9), step=2)
+    return figures.RunningSoftmax(scores=[1, 2, 3, 1, 0, 4, 5, 2], values=range(1, 9), step=2)
 
 
-def twelve_words() -> Sign:
+def twelve_words() -> figures.Sign:
     """Give the signer six pictures as long as it takes, of which every state turns the word."""
     words, places = [f"word{i}" for i in range(12)], range(12)
     powers = [[math.exp(3 * math.sin(i * j)) for j in places] for i in places]
@@ -178,10 +158,10 @@ def twelve_words() -> Sign:
         "hidden": [["third", 0.75]] * 12,
         "made": "Drawn for the measurement.",
     }
-    return Sign([picture] * 6)
+    return figures.Sign([picture] * 6)
 
 
-def bytes_in_page(figure: Explorable) -> int:
+def bytes_in_page(figure: figures.Explorable) -> int:
     """Count the bytes of a figure's output and scripts."""
     html = figure.to_html()
     return len((html + inline_scripts(html)).encode())
@@ -219,25 +199,25 @@ class Yardstick:
             </script></div></div>"""
 
 
-CASES: dict[str, Callable[[], Explorable]] = {
-    "CueMixer, 5 items": CueMixer,
-    "NadarayaWatsonBench, 12 points": NadarayaWatsonBench,
+CASES: dict[str, Callable[[], figures.Explorable]] = {
+    "CueMixer, 5 items": figures.CueMixer,
+    "NadarayaWatsonBench, 12 points": figures.NadarayaWatsonBench,
     "NadarayaWatsonBench, 50 points": lambda: some_points(50),
     "NadarayaWatsonBench, 100 points": lambda: some_points(100),
-    "NadarayaWatsonBench, norms": lambda: NadarayaWatsonBench(view="norms"),
-    "SaturationLab": SaturationLab,
-    "SaturationLab, field": lambda: SaturationLab(view="field", score="additive"),
+    "NadarayaWatsonBench, norms": lambda: figures.NadarayaWatsonBench(view="norms"),
+    "SaturationLab": figures.SaturationLab,
+    "SaturationLab, field": lambda: figures.SaturationLab(view="field", score="additive"),
     "AlignmentJudge, 12 sentences": twelve_sentences,
     "Storyboard, 14 words": fourteen_words,
     "Swap, 3 sentences": three_swaps,
     "Forge, 6 sentences": six_forgeries,
     "HeadAblation, 6 heads": six_heads,
     "PermuteAndEncode, 8 words": eight_words,
-    "PermuteAndEncode, waves": lambda: PermuteAndEncode(view="waves"),
+    "PermuteAndEncode, waves": lambda: figures.PermuteAndEncode(view="waves"),
     "TransformerTour, 16 tokens": sixteen_tokens,
     "TransformerXray, 7 letters": seven_letters,
-    "MatrixMemory": MatrixMemory,
-    "TurningClock": TurningClock,
+    "MatrixMemory": figures.MatrixMemory,
+    "TurningClock": figures.TurningClock,
     "WritersMemory, 24 tokens": twenty_four_tokens,
     "RunningSoftmax, 8 keys": eight_keys,
     "LookAhead, 6 places": six_places,
@@ -288,7 +268,7 @@ MOVE = """async (i) => {
 
 
 def paint_times(
-    browser: Any, explorable: Explorable | Yardstick, moves: int = MOVES
+    browser: Any, explorable: figures.Explorable | Yardstick, moves: int = MOVES
 ) -> tuple[list[float], list[float]]:
     """Milliseconds from input to paint, one for each move: the main thread's, and the clock's."""
     page = browser.new_page(viewport={"width": 1000, "height": 900})

@@ -12,7 +12,7 @@ import torch
 from benchmarks import translation
 from benchmarks.report import named, table, write_report
 
-BATCH_SIZE, EMBED_SIZE, DROPOUT, DECAY_SHARE = 64, 64, 0.1, 0.6
+DROPOUT, DECAY_SHARE = 0.1, 0.6
 PLAIN, ATTENTION = "one vector", "attention"
 RUNS = (  # what the decoder gets, width, epochs
     (PLAIN, 64, 2),
@@ -28,9 +28,6 @@ RUNS = (  # what the decoder gets, width, epochs
 def learning_rate(width: int) -> float:
     """Give Adam's rate: wide models take smaller steps, or they do not settle."""
     return 5e-3 * min(1.0, (128 / width) ** 0.5)
-
-
-DROPOUT, DECAY_SHARE = 0.1, 0.6
 
 
 def results_of(options: argparse.Namespace) -> dict:

@@ -69,12 +69,6 @@ EXPERIMENTS = {
         SHARES,
         lambda name, seed: [cities.error(cities.fit_share(*SHARES[name], seed))],
     ),
-    "mixes": Experiment(
-        "6: what sees the order of words",
-        {"right": 1},
-        mixes.MIXES,
-        lambda name, seed: [mixes.right(mixes.learn(*mixes.MIXES[name], seed))],
-    ),
     "reaches": Experiment(
         "6.4: a word looks only nearby",
         {"without positions": 1, "with waves": 1},

@@ -302,10 +302,6 @@ def main() -> None:
     write_report(name, command, results, options.output)
 
 
-if __name__ == "__main__":
-    main()
-
-
 def build(
     kind: str,
     source_size: int,
@@ -476,3 +472,7 @@ def process_peak() -> float:
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return (peak if sys.platform == "darwin" else 1024 * peak) / 1e6
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,3 @@
-import inspect
 import math
 from itertools import islice, pairwise
 
@@ -192,17 +191,6 @@ def test_weights_end_with_their_sentences(search):
             target = torch.tensor([hypothesis.tokens])
             model(source[row : row + 1, : lengths[row]], shift_right(target))
             torch.testing.assert_close(model.decoder.attention_weights[0], weights)
-
-
-def test_defaults_of_searches():
-    defaults = {"source_valid_lens": None, "max_len": 50, "bos": 1, "eos": 2}
-    beam_defaults = defaults | {"beam_size": 4, "length_penalty": 0.0}
-    for search, expected in ((greedy_decode, defaults), (beam_search, beam_defaults)):
-        assert expected == {
-            name: parameter.default
-            for name, parameter in inspect.signature(search).parameters.items()
-            if parameter.default is not parameter.empty
-        }
 
 
 @pytest.mark.parametrize("search", [greedy_decode, beam_search])

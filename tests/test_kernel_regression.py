@@ -4,7 +4,6 @@ import math
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -187,28 +186,6 @@ def test_point_out_of_reach_makes_error_infinite():
 
 
 # Parity with statsmodels
-
-
-@pytest.mark.filterwarnings("ignore:After 0.17:FutureWarning")
-def test_parity_with_statsmodels():
-    # Here, because it takes a second, which each worker would spend.
-    from statsmodels.nonparametric.kernel_regression import KernelReg
-
-    random = np.random.default_rng(3)
-    x, y = random.uniform(0, 5, 40), random.normal(size=40)
-    grid = np.linspace(-0.5, 5.5, 31)
-    for bandwidth in (0.15, 0.6, 2.5):
-        # statsmodels' "lc" is Nadaraya-Watson, its default continuous kernel is the Gaussian, and
-        # its bandwidth is that kernel's standard deviation, as here.
-        peer = KernelReg(y, x, var_type="c", reg_type="lc", bw=[bandwidth], ckertype="gaussian")
-        predictions, _ = nadaraya_watson(
-            torch.from_numpy(grid), torch.from_numpy(x), torch.from_numpy(y), bandwidth
-        )
-        np.testing.assert_allclose(predictions.numpy(), peer.fit(grid)[0], atol=1e-9)
-        error = leave_one_out_error(torch.from_numpy(x), torch.from_numpy(y), bandwidth).item()
-        assert error == pytest.approx(
-            peer.cv_loo(np.array([bandwidth]), peer.est["lc"]).item(), rel=1e-9
-        )
 
 
 # Errors

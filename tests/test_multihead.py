@@ -217,30 +217,6 @@ def test_fully_masked_row_is_zero_with_finite_gradients(which, dtype, lens):
     torch.testing.assert_close(sums, expected, rtol=0, atol=2e-2)
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_padding_changes_no_output(which):
-    attention = every_pooling()[which]
-    q, k, v = inputs()
-    lens = torch.tensor([4, 2])
-    long_k, long_v = (torch.cat([x, torch.full_like(x, 1e4)], dim=1) for x in (k, v))
-    short = attention(q, k, v, lens)
-    torch.testing.assert_close(attention(q, long_k, long_v, lens), short, rtol=0, atol=1e-6)
-    assert attention.attention_weights[..., 4:].count_nonzero() == 0
-
-
-@pytest.mark.parametrize("which", [0, 1])
-def test_causal_lengths_hide_later_keys_in_train_and_eval(which):
-    attention = every_pooling()[which]
-    q, k, v = inputs(num_keys=3)
-    lens = torch.tensor([[1, 2, 3]] * 2)
-    trained = attention.train()(q, k, v, lens)
-    torch.testing.assert_close(attention.eval()(q, k, v, lens), trained)
-    assert attention.attention_weights.triu(1).count_nonzero() == 0
-    for step in range(3):  # what a step gives, it gives without those after it
-        alone = attention(q[:, step : step + 1], k[:, : step + 1], v[:, : step + 1])
-        torch.testing.assert_close(alone, trained[:, step : step + 1], rtol=0, atol=1e-6)
-
-
 # Errors ------------------------------------------------------------------------------------------
 
 

@@ -156,14 +156,6 @@ def test_selected_state_continues_selected_rows(decoder, bidirectional, num_laye
     torch.testing.assert_close(selected, after[rows], atol=1e-6, rtol=0)
 
 
-def test_context_is_constant_while_state_changes():
-    model = build(Seq2SeqDecoder)
-    state = model.decoder.init_state(model.encoder(tokens(2, 5, high=SOURCE_VOCAB)))
-    _, after = model.decoder(tokens(2, 3, high=TARGET_VOCAB), state)
-    assert torch.equal(after.context, state.context)
-    assert not torch.equal(after.hidden, state.hidden)
-
-
 @every_model
 def test_every_parameter_learns(decoder, bidirectional, num_layers):
     model = build(decoder, bidirectional=bidirectional, num_layers=num_layers)
@@ -174,15 +166,6 @@ def test_every_parameter_learns(decoder, bidirectional, num_layers):
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0, name
-
-
-def test_dropout_acts_in_training_only():
-    torch.manual_seed(0)
-    encoder = Seq2SeqEncoder(SOURCE_VOCAB, 5, 8, 1, 0.5)
-    source = tokens(2, 5, high=SOURCE_VOCAB)
-    assert not torch.equal(encoder(source)[0], encoder(source)[0])
-    encoder.eval()
-    assert torch.equal(encoder(source)[0], encoder(source)[0])
 
 
 ZEROS = torch.zeros(2, 3, dtype=torch.long)
@@ -203,12 +186,6 @@ def test_wrong_source_raises(source, lengths, error, message):
     lengths = None if lengths is None else torch.tensor(lengths)
     with pytest.raises(error, match="^" + message):
         build().encoder(source, lengths)
-
-
-def test_embeddings_start_small():
-    torch.manual_seed(0)
-    for module in (Seq2SeqEncoder(500, 64, 4, 1), Seq2SeqAttentionDecoder(500, 64, 4, 1)):
-        assert module.embedding.weight.std().item() == pytest.approx(0.3, abs=0.01)
 
 
 def test_listings_of_the_notes_run():

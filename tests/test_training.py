@@ -1,4 +1,3 @@
-import inspect
 import math
 import re
 
@@ -10,7 +9,6 @@ from d2lattn.corpus import Batch
 from d2lattn.decoding import greedy_decode
 from d2lattn.seq2seq import EncoderDecoder, Seq2SeqAttentionDecoder, Seq2SeqDecoder, Seq2SeqEncoder
 from d2lattn.training import (
-    History,
     evaluating,
     masked_loss,
     mean_loss,
@@ -176,15 +174,6 @@ def test_same_seed_gives_same_run_and_restores_generator():
     assert loss != other
 
 
-def test_history_has_an_entry_for_each_epoch():
-    batches = reversals(128)
-    history = train(build(), lambda _: batches, num_epochs=3)
-    assert isinstance(history, History)
-    assert len(history.loss) == len(history.tokens_per_second) == 3
-    assert all(math.isfinite(speed) and speed > 0 for speed in history.tokens_per_second)
-    assert history.loss[0] > history.loss[-1]
-
-
 def test_epoch_loss_is_mean_over_its_tokens(monkeypatch):
     losses = iter([(1.0, 1), (4.0, 3), (2.0, 2), (6.0, 2)])
     clock = iter([10.0, 12.0, 20.0, 28.0])
@@ -267,23 +256,6 @@ def test_learning_rate_falls_in_the_last_share(monkeypatch):
     assert rates_of(monkeypatch, learning_rate=1.0, decay_share=0.0) == [1.0] * 8
     all_the_way = [1 - step / 8 for step in range(8)]
     assert rates_of(monkeypatch, learning_rate=1.0, decay_share=1) == pytest.approx(all_the_way)
-
-
-def test_defaults_of_train():
-    defaults = {
-        name: parameter.default
-        for name, parameter in inspect.signature(train).parameters.items()
-        if parameter.default is not parameter.empty
-    }
-    assert defaults == {
-        "learning_rate": 3e-3,
-        "decay_share": 0.5,
-        "clip_norm": 1.0,
-        "seed": 0,
-        "batch_loss": translation_loss,
-        "after_epoch": None,
-        "progress": False,
-    }
 
 
 def test_empty_loader_raises():

@@ -184,16 +184,6 @@ def test_block_equals_pytorchs_with_gradients(blocks, problem):
     blocks(problem, torch.float64, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("blocks", [encoder_blocks, decoder_blocks])
-@pytest.mark.parametrize("padded", [False, True])
-@ORDERS
-@BIASES
-def test_block_equals_pytorchs_in_single_precision(blocks, padded, norm_first, bias):
-    sizes = {"batch": 4, "source": 12, "target": 9, "num_heads": 4, "head_dim": 8, "seed": 1}
-    problem = sizes | {"padded": padded, "norm_first": norm_first, "bias": bias}
-    blocks(problem, torch.float32, rtol=1e-5, atol=1e-5)
-
-
 def pytorch_stacks(model, norm_first):
     """Pytorch's stacks with our weights; they begin behind the embedding, end before the scores."""
     sizes = {"d_model": WIDTH, "nhead": 2, "dim_feedforward": 6, "dropout": 0}
@@ -370,39 +360,6 @@ def test_step_can_be_exported():
 # Who sees what -----------------------------------------------------------------------------------
 
 
-def changed_at(X, step, high):
-    """Another token at one step: 3 is the first that is no special one."""
-    Y = X.clone()
-    Y[:, step] = 3 + (X[:, step] - 2) % (high - 3)
-    return Y
-
-
-@pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("dropout", [0, 0.3])
-@pytest.mark.parametrize("alone", [False, True])
-@ORDERS
-def test_no_step_sees_a_later_token(training, dropout, alone, norm_first):
-    model = build(dropout=dropout, norm_first=norm_first)
-    decoder = model.decoder
-    if alone:
-        decoder = language_model(dropout=dropout, norm_first=norm_first)
-    memory = () if alone else (torch.randn(2, 5, WIDTH),)
-    decoder.train(training)
-    target = tokens(2, 6)
-
-    def read(target):
-        torch.manual_seed(1)  # the same entries are dropped
-        return decoder(target, decoder.init_state(*memory))[0]
-
-    first = read(target)
-    for step in range(6):
-        second = read(changed_at(target, step, TARGET_VOCAB))
-        close(second[:, :step], first[:, :step], atol=1e-6)
-        assert (second[:, step] - first[:, step]).abs().amax() > 1e-3
-        if step < 5 and not dropout:
-            assert (second[:, -1] - first[:, -1]).abs().amax() > 1e-4  # later ones do see it
-
-
 @DRAWN
 @given(models, st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(0, 4), st.data())
 def test_padding_changes_no_valid_output(options, lens, extra, data):
@@ -452,12 +409,6 @@ def test_add_norm_drops_sublayer_output_in_training(norm_first):
         mode()
         torch.manual_seed(1)
         close(add_norm(X, Y), X + added if norm_first else by_hand(X + added, 1, 0))
-
-
-def test_token_vectors_have_length_one_at_first():
-    for stack in (d2l.TransformerEncoder, d2l.TransformerDecoder):
-        lengths = stack(100, 64, 8, 2, 1).embedding.weight.norm(dim=1)
-        assert lengths.mean().item() == pytest.approx(1, abs=0.05)
 
 
 def test_ffn_equals_formula():
@@ -577,9 +528,6 @@ def test_beam_search_equals_greedy_or_better_with_transformer(seed, norm_first, 
             weights = model.decoder.attention_weights[0, :, :, : len(actual.tokens)]
             assert actual.attention_weights.shape == (2, 2, len(actual.tokens), LENS[row])
             close(actual.attention_weights, weights)
-
-
-SEARCHES = pytest.mark.parametrize("search", [d2l.greedy_decode, d2l.beam_search])
 
 
 def test_teacher_forced_attention_has_layers_and_heads():

@@ -17,8 +17,11 @@ from nbformat import NotebookNode
 
 from tools.run_notebooks import NOTEBOOKS, tidy
 
-# Minutes. A rate is a rule of thumb, not a measurement.
-PER_WORD, PER_LINE, PER_FORMULA = 1 / 100, 1 / 6, 1
+# Minutes. A rate is a rule of thumb, not a measurement: 100 words of prose a minute (many readers
+# read in a second language and calculate along), code at about half that pace (a line has five
+# names and signs, so ten lines a minute), and outputs and displayed formulas at a glance, because
+# the prose beside them explains them.
+PER_WORD, PER_LINE, PER_OUTPUT_LINE, PER_FORMULA = 1 / 100, 1 / 10, 1 / 30, 1 / 2
 PER_FIGURE, PER_EXPLORABLE, PER_PREDICTION = 3 / 4, 3, 3 / 2
 TIME = re.compile(r"(?<=^- \*\*Time:\*\* )(\d+|…) minutes(?:, \d+ of them reading)?$", re.MULTILINE)
 EFFORT = re.compile(r"^:::\{div\} effort\nDifficulty \d of 3, about (\d+) minutes\n:::$", re.M)
@@ -55,10 +58,10 @@ class Cost:
     @property
     def minutes(self) -> int:
         """All minutes, rounded up. The minutes of exercises include their code."""
-        lines = 0 if self.exercise_minutes else self.code_lines + self.output_lines
+        code = self.code_lines * PER_LINE + self.output_lines * PER_OUTPUT_LINE
         spent = (
             self.words * PER_WORD
-            + lines * PER_LINE
+            + (0 if self.exercise_minutes else code)
             + self.figures * PER_FIGURE
             + self.explorables * PER_EXPLORABLE
             + self.predictions * PER_PREDICTION

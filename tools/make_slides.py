@@ -17,9 +17,8 @@ from pathlib import Path
 from d2lattn.book.palette import palette
 from tools.paint_drawings import roles
 from tools.walk_parts import ROOT, Figure, Prediction, Walk, as_html, questions, read_walk
-from website.extensions.drawings import inline
 from website.extensions.for_teachers import load_plans
-from website.extensions.plots import Plot
+from website.extensions.plots import Plot, inline
 
 REVEAL = ROOT / "javascript" / "node_modules" / "reveal.js"
 FONTS = "serif.woff2", "serif-italic.woff2", "sans.woff2", "math.woff2", "mono.woff2"

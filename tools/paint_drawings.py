@@ -4,7 +4,7 @@ usage: python -m tools.paint_drawings [--check]
 
 Each element of a drawing has a role, its class. How a role looks stands in the style sheet of the
 pages, and its colours in `palette.json`; from there they come into `images/*.svg`, for light and
-for dark. On the pages website/extensions/drawings.py leaves them to the style sheet again.
+for dark. Where a page holds a drawing, website/extensions/plots.py takes them out again.
 """
 
 import re
@@ -16,17 +16,14 @@ from d2lattn.book.palette import palette
 ROOT = Path(__file__).resolve().parents[1]
 DRAWINGS = sorted((ROOT / "images").glob("*.svg"))
 RULE = re.compile(r"^\.d2l-drawing ([^{]+?) \{(.*?)\}$", re.MULTILINE | re.DOTALL)
-OPENING = re.compile(r'<svg xmlns="(\S+)" viewBox="0 0 (\S+) (\S+)">')
 PAINT = re.compile(r"\n  <style>.*?</style>(\n  <defs><marker.*?</defs>)?", re.DOTALL)
 # Opaque, since a page that shows the file may have another theme than the reader's system prefers;
 # and with smaller letters, since these faces are wider than that of the pages.
 GROUND = "background: var(--paper); font-family: Arial, Helvetica, sans-serif;"
 LETTERS = 0.88
-MARGIN, SCALE = 8, 1.25
-ARROWHEAD = (
-    '<defs><marker id="{}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
-    'orient="auto-start-reverse"><path class="arrowhead" d="M0 0L8 4L0 8z"/></marker></defs>'
-)
+ARROWHEAD = """
+  <defs><marker id="{}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" \
+orient="auto-start-reverse"><path class="arrowhead" d="M0 0L8 4L0 8z"/></marker></defs>"""
 
 
 def roles() -> dict[str, str]:
@@ -39,32 +36,27 @@ def paint(path: Path) -> str:
     """Return a drawing with the rules that it needs, in both themes; old ones are replaced."""
     svg, arrow = PAINT.sub("", path.read_text(encoding="utf-8")), f"arrow-{path.stem}"
     used = set(" ".join(re.findall(r'class="([^"]*)"', svg)).split())
-    head = f"\n  {ARROWHEAD.format(arrow)}" if "arrow" in used else ""
+    head = ARROWHEAD.format(arrow) if "arrow" in used else ""
     used |= {"arrowhead"} if head else set()
-    rules = {"svg": GROUND} | {
-        selector: look
-        for selector, look in roles().items()
-        if not (names := set(re.findall(r"\.([\w-]+)", selector))) or names & used
-    }
     values = {"arrow": [f"url(#{arrow})"] * 2, "card": palette()["wash"], **palette()}
+    themes = ["", ""]
+    for selector, look in {"svg": GROUND, **roles()}.items():
+        names = set(re.findall(r"\.([\w-]+)", selector))
+        for theme in range(1 + ("var(--" in look)) if not names or names & used else ():
+            rule = look
+            for name, colours in values.items():
+                rule = rule.replace(f"var(--{name})", colours[theme])
+            themes[theme] += f"\n    {selector} {{ {rule} }}"
+    style = f"{themes[0]}\n    @media (prefers-color-scheme: dark) {{{themes[1]}\n    }}\n"
+    style = re.sub(r"(?<=font-size: )[\d.]+", lambda size: f"{LETTERS * float(size[0]):g}", style)
+    svg = svg.replace("</desc>", f"</desc>\n  <style>{style}  </style>{head}", 1)
+    return re.sub(r'viewBox="0 0 (\S+) (\S+)">', give_room, svg, count=1)
 
-    def sheet(theme: int) -> str:
-        shown = {name: look for name, look in rules.items() if not theme or "var(--" in look}
-        text = "".join(f"\n    {name} {{ {look} }}" for name, look in shown.items())
-        text = re.sub(r"(?<=font-size: )[\d.]+", lambda size: f"{LETTERS * float(size[0]):g}", text)
-        return re.sub(r"var\(--(\w+)\)", lambda name: values[name[1]][theme], text)
 
-    style = f"{sheet(0)}\n    @media (prefers-color-scheme: dark) {{{sheet(1)}\n    }}\n"
-    svg = OPENING.sub(give_room, svg, count=1)
-    return svg.replace("</desc>", f"</desc>\n  <style>{style}  </style>{head}", 1)
-
-
-def give_room(opening: re.Match[str]) -> str:
-    """Give a new drawing its size in pixels, and a margin."""
-    space, *sides = opening.groups()
-    width, height = (float(side) + 2 * MARGIN for side in sides)
-    box = f'viewBox="{-MARGIN} {-MARGIN} {width:g} {height:g}"'
-    return f'<svg xmlns="{space}" {box} width="{SCALE * width:g}" height="{SCALE * height:g}">'
+def give_room(new: re.Match[str]) -> str:
+    """Give a new drawing a margin, and a size in pixels."""
+    w, h = (float(side) + 16 for side in new.groups())
+    return f'viewBox="-8 -8 {w:g} {h:g}" width="{1.25 * w:g}" height="{1.25 * h:g}">'
 
 
 if __name__ == "__main__":

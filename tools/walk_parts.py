@@ -134,22 +134,19 @@ def read_walk(folder: str) -> Walk:
         for match in sorted(matches, key=lambda match: match.start()):
             if match.re is _SECTION:
                 section = plain(match[1])
-                continue
-            if match.re is _DRAWING:
+            elif match.re is _DRAWING:
                 shown = match
-                continue
-            if match.re is _CAPTION:
-                if shown is not None and (figure := drawn_by(shown, match, section)):
-                    walk.parts.append(figure)
-                continue
-            question = Prediction(match["asks"].strip(), match["answer"].strip(), section)
-            parts = walk.parts if match["label"] == "Predict first" else walk.recalls
-            parts.append(question)
+            elif match.re is _LABELLED:
+                question = Prediction(match["asks"].strip(), match["answer"].strip(), section)
+                parts = walk.parts if match["label"] == "Predict first" else walk.recalls
+                parts.append(question)
+            elif shown is not None and (figure := drawn_by(shown, match, section)):
+                walk.parts.append(figure)
     text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     walk.task = _TASK.search(text)[1].strip()
     walk.answer, _, rest = text.split("## The answer", 1)[1].partition("**To take away**")
-    items = re.findall(r"^(?:\d+\.|-) .*(?:\n(?:\d+\.|- |  |\w).*)*", rest, re.MULTILINE)
-    walk.take_away = items[0] if items else ""
+    card = rest.partition(":::{div} onward")[0]
+    walk.take_away = re.sub(r"^\|.*\n", "", card, flags=re.MULTILINE).strip()  # without tables
     return walk
 
 

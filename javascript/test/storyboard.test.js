@@ -1,8 +1,7 @@
-// A step that can be checked by hand: scores 0 and ln 3, so weights 1/4 and 3/4.
+// The tests in Python compare what the page shows with PyTorch; here are numbers to check by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  compute,
   glance,
   indexed,
   PICTURES,
@@ -39,28 +38,6 @@ const board = {
   widths: [2, 1, 9],
   word: 1,
 };
-const near = (/** @type {number[]} */ found, /** @type {number[]} */ wanted) => {
-  assert.equal(found.length, wanted.length);
-  found.forEach((x, i) => assert.ok(Math.abs(x - wanted[i]) < 1e-12, `${found} for ${wanted}`));
-};
-
-test("weights are the softmax of this word's scores, the context their mean of the states", () => {
-  const now = compute(board);
-  near(now.weights, [0.25, 0.75]);
-  near([...now.powers, now.total], [1, 3, 4]);
-  near(now.parts.flat(), [0.25, 0, -0.75, 1.5]);
-  near(now.context, [-0.5, 1.5]);
-  near(compute({ ...board, word: 0 }).context, [0, 1]);
-});
-
-test("the state before asks, the state after writes, and the last word goes in", () => {
-  const now = compute(board);
-  assert.deepEqual([now.before, now.after, now.embedding], [[0.5, 0], [0.25, 1], [2]]);
-  near([...now.change, now.rest], [-0.25, 1, 0.25]);
-  assert.deepEqual([now.last, now.next], ["la", "vache"]);
-  assert.deepEqual([compute({ ...board, word: 0 }).last], ["<bos>"]);
-});
-
 test("a sum is told by its largest weights, and the others in one", () => {
   const told = sumInWords([0.5, 0.125, 0.375], [1, 8, -2]);
   assert.equal(told, "0.5000 × 1.0000 + 0.3750 × (−2.0000) + 1.0000 (the other) = 0.750");

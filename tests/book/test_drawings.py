@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tools.paint_drawings import DRAWINGS, paint
-from website.extensions.drawings import inline
+from website.extensions.plots import inline
 
 SVG = "{http://www.w3.org/2000/svg}"
 

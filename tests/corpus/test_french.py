@@ -17,51 +17,14 @@ NUMBER = 20_000
 pytestmark = pytest.mark.slow  # to make them alone takes seconds
 
 FEMININE = [
-    "fille",
-    "femme",
-    "sœur",
-    "actrice",
-    "reine",
-    "vache",
-    "lettre",
-    "histoire",
-    "clé",
-    "voiture",
-    "fleur",
-    "table",
-    "pomme",
-    "orange",
-    "maison",
-    "école",
-    "église",
-    "ville",
-]
+    "fille", "femme", "sœur", "actrice", "reine", "vache", "lettre", "histoire", "clé",
+    "voiture", "fleur", "table", "pomme", "orange", "maison", "école", "église", "ville",
+]  # fmt: skip
 MASCULINE = [
-    "garçon",
-    "homme",
-    "ami",
-    "enfant",
-    "professeur",
-    "héros",
-    "voisin",
-    "chien",
-    "chat",
-    "oiseau",
-    "cheval",
-    "hibou",
-    "livre",
-    "journal",
-    "chapeau",
-    "parapluie",
-    "arbre",
-    "bateau",
-    "œuf",
-    "gâteau",
-    "jardin",
-    "hôtel",
-    "village",
-    "hôpital",
-]
+    "garçon", "homme", "ami", "enfant", "professeur", "héros", "voisin", "chien", "chat",
+    "oiseau", "cheval", "hibou", "livre", "journal", "chapeau", "parapluie", "arbre", "bateau",
+    "œuf", "gâteau", "jardin", "hôtel", "village", "hôpital",
+]  # fmt: skip
 # feminine, masculine plural, feminine plural by the rules of plural(); irregular ones in full
 ADJECTIVES = {
     "petit": "petite", "grand": "grande", "beau": "belle", "bel": "belle", "nouveau": "nouvelle",
@@ -79,25 +42,9 @@ DETERMINERS = {
     "chaque": "?s", "deux": "?p", "trois": "?p",
 }  # fmt: skip
 PARTICIPLES = [
-    "vu",
-    "regardé",
-    "cherché",
-    "trouvé",
-    "attendu",
-    "aidé",
-    "écouté",
-    "acheté",
-    "pris",
-    "vendu",
-    "mangé",
-    "parlé",
-    "répondu",
-    "donné",
-    "montré",
-    "dormi",
-    "chanté",
-    "travaillé",
-]
+    "vu", "regardé", "cherché", "trouvé", "attendu", "aidé", "écouté", "acheté", "pris",
+    "vendu", "mangé", "parlé", "répondu", "donné", "montré", "dormi", "chanté", "travaillé",
+]  # fmt: skip
 MOVERS = ["allé", "arrivé", "parti"]
 
 

@@ -61,8 +61,10 @@ def test_no_source_sentence_is_in_two_splits():
 
 def test_download_is_checked_and_leaves_nothing_after_a_failure(tmp_path, archive):
     cache = tmp_path / "cache"
-    with pytest.raises(ValueError, match="SHA-256"):
-        download_tatoeba(cache, url=archive.as_uri(), checksum="0" * 64)
+    page = tmp_path / "page.html"
+    page.write_text("<html>404</html>\n")
+    with pytest.raises(ValueError, match="line 1"):
+        download_tatoeba(cache, url=page.as_uri())
     assert list(cache.iterdir()) == []
     path = download_tatoeba(cache, url=archive.as_uri())
     assert len(read_tatoeba(path)) == 3

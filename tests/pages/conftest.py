@@ -94,8 +94,8 @@ class Visit:
         )
 
     def finish(self) -> list[str]:
-        """Wait until the page has requested nothing for half a second; list all problems."""
-        while (rest := self.last_request + 0.5 - time.monotonic()) > 0:
+        """Wait until the page has requested nothing for a while; list all problems."""
+        while (rest := self.last_request + 0.15 - time.monotonic()) > 0:
             self.page.wait_for_timeout(1000 * rest)
         return self.problems
 

@@ -1,4 +1,5 @@
-"""What the chapters print as the bare mechanism is what stands in `bare.py` and `bare_after.py`."""
+"""What the chapters print as the bare mechanism is what stands in `bare.py`,
+`bare_after.py` and `bare_modern.py`."""
 
 import ast
 import re
@@ -8,19 +9,15 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from d2lattn import bare, bare_after
+from d2lattn import bare, bare_after, bare_modern
 from tools.run_notebooks import NOTEBOOKS
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "reference" / "bare.md"
 
-# A walk prints its part of the mechanism itself; the mask, the additive score and what ALiBi takes
-# off lead their walks too far away.
-ASIDE = {
-    "03-scoring-functions/deeper-masks",
-    "03b-which-score/deeper-cost",
-    "08-relative-positions/deeper-test",
-}
+# A walk prints its part of the mechanism itself; what ALiBi takes off and a LLaMA's parts lead
+# their walks too far away.
+ASIDE = {"08-relative-positions/deeper-test", "12-gpt/deeper-llama"}
 PRINTERS = [p for p in NOTEBOOKS if p.stem == "walk" or f"{p.parent.name}/{p.stem}" in ASIDE]
 
 # Of the second page, what no walk prints yet.
@@ -42,7 +39,7 @@ def definitions(source: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
     return {n.name: n for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
 
 
-PAGES = bare, bare_after
+PAGES = bare, bare_after, bare_modern
 BARE = {
     name: node
     for page in PAGES

@@ -1,9 +1,12 @@
-"""Sphinx extension: plots stand in their page as SVG, in the colours of the reader's theme.
+"""Sphinx extension: plots and drawings stand in their page as SVG, in the reader's theme.
 
 A notebook shows a plot as PNG and keeps the same plot as SVG in the PNG's metadata, once for a wide
 column and once for a telephone (`d2lattn.book.figures`). Here the PNG makes room for the two. What
 was drawn in a colour of the palette gets its name: `#1b55a8` becomes `var(--query)`. What lies
 between wash and weight, the cells of heatmaps, becomes a mixture of the two.
+
+A drawing is an image of the page, a file that has its colours (tools/paint_drawings.py) for readers
+who see it elsewhere. Here the style sheet colours it.
 """
 
 import base64
@@ -13,7 +16,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 from itertools import count
-from pathlib import PurePosixPath
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -30,6 +33,8 @@ NS = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 ElementTree.register_namespace("", NS)
 
+OPENING = re.compile(r'<svg xmlns="\S+" viewBox="(\S+) \S+ (\S+) (\S+)"[^>]*>')
+ONLY_IN_THE_FILE = re.compile(r"\s*<(title|desc|style)>.*?</\1>", re.DOTALL)
 NAMES = {colour: name for name, colour in reserved().items()}
 
 
@@ -248,19 +253,44 @@ def shorten_path(path: str) -> str:
     return re.sub(r"\s*([A-Za-z])\s*", r"\1", " ".join(text.split()))
 
 
-class Plots(SphinxTransform):
-    """Put each plot of a notebook into its page."""
+def inline(svg: str, words: str) -> str:
+    """Return a drawing for a page: without its style and margin, and named by the page's words."""
+    svg = ONLY_IN_THE_FILE.sub("", svg)
+    margin, width, height = (float(number) for number in OPENING.match(svg).groups())
+    width, height = width + 2 * margin, height + 2 * margin
+    # A unit is a pixel and a quarter, and grows with the page's letters
+    style = f"width: {width / 12.8:g}rem"
+    if arrowhead := re.search(r'<marker id="([^"]+)"', svg):
+        style += f"; --arrow: url(#{arrowhead[1]})"
+    opening = (
+        f'<svg class="d2l-drawing" role="img" aria-label="{escape(words)}" style="{style}" '
+        f'viewBox="0 0 {width:g} {height:g}">'
+    )
+    return OPENING.sub(lambda _: opening, svg, count=1).strip()
 
-    default_priority = 900
+
+class Plots(SphinxTransform):
+    """Put each plot and each drawing of a page into it."""
+
+    default_priority = 800
 
     def apply(self, **kwargs: Any) -> None:
-        """Do so before pictures are collected, so that nobody is sent the PNG."""
-        path = self.env.doc2path(self.env.docname)
-        if not str(path).endswith(".ipynb"):
-            return
-        drawn = stored_svgs(nbformat.read(path, as_version=4))
+        """Do so before pictures are collected, so that nobody is sent the files."""
+        page = Path(self.env.doc2path(self.env.docname))
+        stored = page.suffix == ".ipynb"
+        drawn = stored_svgs(nbformat.read(page, as_version=4)) if stored else {}
         for number, image in enumerate(list(self.document.findall(nodes.image)), 1):
-            svgs = drawn.get(PurePosixPath(image["uri"]).stem)
+            path = page.parent / image["uri"]
+            if path.suffix == ".svg" and path.is_file():
+                self.env.note_dependency(str(path.resolve()))
+                html = inline(path.read_text(encoding="utf-8"), image["alt"])
+                place, drawing = image, nodes.raw("", html, format="html")
+                if len(image.parent) == 1:  # alone in its paragraph: a cell, with a caption
+                    place = image.parent
+                    for kind in ("output", "cell_output", "cell"):
+                        drawing = nodes.container("", drawing, classes=[kind])
+                place.replace_self(drawing)
+            svgs = drawn.get(path.stem)
             if svgs is None:
                 continue
             inside = "".join(

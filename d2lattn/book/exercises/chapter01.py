@@ -191,13 +191,13 @@ def check_overtaking(strength_at_2: float, strength_at_3: float) -> str:
     )
 
 
-@check("1.9", right=(1.6,), wrong=[-1, 1.0, 2.5])
+@check("1.9", right=(1.7,), wrong=[-1, 1.0, 2.5])
 def check_noise(noise: float) -> str:
     """Noise from which the nearest key is worse than average pooling, in the chapter's task."""
     result = number(noise, "the noise")
     if result < 0:
         raise Differs("Noise is a standard deviation: it cannot be negative.")
-    low, high = 1.45, 1.95
+    low, high = 1.55, 1.85
     if result < low:
         raise Differs(
             f"At noise {result:g} the nearest key still has the smaller error. Go on to more noise."

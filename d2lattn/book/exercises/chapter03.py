@@ -335,49 +335,61 @@ def check_size_among_equals(size_among_equals: Callable[[int], float]) -> str:
 def _attention(
     scale: str = "width", softmax: int = -1, before: bool = True
 ) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
-    """Attention over (n, d), (m, d), (m, v) and a mask (m,), right or with a mistake of 3.3."""
+    """Attention over (B, Q, D), (B, K, D), (B, K, V) and a mask, right or with mistakes of 3.3."""
 
     def attend(queries: Tensor, keys: Tensor, values: Tensor, valid: Tensor) -> Tensor:
-        divisor = {"width": keys.shape[1], "keys": keys.shape[0]}[scale]
-        scores = queries @ keys.T / math.sqrt(divisor)  # (n, d) x (d, m) -> (n, m)
+        divisor = {"width": keys.shape[-1], "keys": keys.shape[-2]}[scale]
+        scores = queries @ keys.mT / math.sqrt(divisor)  # (B, Q, D) x (B, D, K) -> (B, Q, K)
         if before:
             scores = scores.masked_fill(~valid, -math.inf)
-        return (scores.softmax(dim=softmax) * valid) @ values  # (n, m) x (m, v) -> (n, v)
+        return (scores.softmax(dim=softmax) * valid) @ values  # (B, Q, K) x (B, K, V)
 
     return attend
 
 
 LEFT = {
-    ("keys", 0, False): "All three mistakes are still in.",
-    ("width", 0, False): "The scale is right now. Along which axis should weights sum to 1?",
-    ("keys", -1, False): "The axis is right now. By which number does the formula divide?",
+    ("keys", -2, False): "Scale, axis of the softmax, and mask are all still wrong.",
+    ("width", -2, False): "The scale is right. Along which axis should weights sum to 1?",
+    ("keys", -1, False): "The axis is right. By which number does the formula divide?",
     ("width", -1, False): "One is left: what happens to the sum of a row that is masked so?",
     ("keys", -1, True): "One is left: by which number does the formula divide?",
 }
 """Exercise 3.3: what to look at, by which mistakes an answer still has."""
 
 
-@check("3.3", right=(_attention(),), wrong=[_attention(softmax=0)])
+@check("3.3", right=(_attention(),), wrong=[_attention(softmax=-2)])
 def check_repaired(attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
-    """Masked scaled dot-product attention, from a listing with three mistakes."""
+    """Masked scaled dot-product attention on a batch, from memory or from a wrong listing."""
     generator = torch.Generator().manual_seed(39)
-    queries, keys, values = (
-        torch.randn(rows, width, generator=generator) for rows, width in ((4, 9), (6, 9), (6, 2))
-    )
-    valid = torch.tensor([True, True, False, True, True, False])
+    shapes = (2, 4, 9), (2, 6, 9), (2, 6, 3)
+    queries, keys, values = (torch.randn(shape, generator=generator) for shape in shapes)
+    valid = torch.arange(6) < torch.tensor([4, 2]).view(2, 1, 1)  # (B, 1, K)
     tensors = queries, keys, values, valid
     expected = _attention()(*tensors)
     result = tensor_like(call(attention, *tensors), expected, "your output")
 
     if result.isnan().any():
         raise Differs(
-            "The mask is right now. But a softmax along the queries meets a column of nothing but "
+            "The mask is right. But a softmax along the queries meets a column of nothing but "
             "minus infinity, and divides 0 by 0. Along which axis should weights sum to 1?"
         )
-    recognise(result, [(_attention(*left)(*tensors), hint) for left, hint in LEFT.items()])
-    unmasked = _attention()(queries, keys, values, torch.ones(6, dtype=torch.bool))
-    recognise(result, [(unmasked, "The mask is gone: the padding counts again.")])
-    same(result, expected, "Compare with the walk's six lines.", "your output")
+    everywhere = torch.ones(2, 1, 6, dtype=torch.bool)
+    recognise(
+        result,
+        [(_attention(*left)(*tensors), hint) for left, hint in LEFT.items()]
+        + [
+            (_attention()(*tensors[:3], everywhere), "The mask is gone: the padding counts again."),
+            (
+                _attention()(*tensors[:3], ~valid),
+                "The mask is upside down: it is true where a query may attend.",
+            ),
+            (
+                _attention()(queries * 3, *tensors[1:]),
+                "The scores are not divided. By which number does the formula divide?",
+            ),
+        ],
+    )
+    same(result, expected, "Compare with the walk's three functions.", "your output")
     return "the scale is the width's, the softmax runs along the keys, the mask comes before it."
 
 

@@ -11,13 +11,11 @@ from d2lattn.book.exercises.checking import (
     Differs,
     call,
     check,
-    choose_letter,
     letters_of,
     number,
     recognise,
     same,
     tensor_like,
-    truth,
 )
 
 Layer = Callable[[Tensor], Tensor]
@@ -35,130 +33,59 @@ def _waves(places: Tensor, width: int) -> Tensor:
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)  # (T, D)
 
 
-def _encoding_of(i: int, width: int) -> Tensor:
-    return _waves(torch.tensor(i), width)
-
-
-@check("6.1", right=(_encoding_of,))
-def check_encoding_of(encoding_of: Callable[[int, int], Tensor]) -> str:
-    """The encoding of one place, sine and cosine in turn."""
-    for i, width in ((3, 6), (0, 4), (50, 8)):
-        case = f"for place {i} and width {width}"
-        expected = _encoding_of(i, width)
-        result = tensor_like(
-            call(encoding_of, i, width, case=case), expected, f"{case}, your vector"
-        )
-        recognise(
-            result,
-            [
-                (
-                    torch.cat((expected[0::2], expected[1::2])),
-                    "All sines come before all cosines; the formula takes them in turn.",
-                ),
-                (
-                    expected.reshape(-1, 2).flip(1).flatten(),
-                    "Each pair is the wrong way round: first the sine, then the cosine.",
-                ),
-            ],
-            atol=1e-4,
-        )
-        same(result, expected, "Lay the rows of `pairs` end to end.", f"{case}, your vector")
-    return "a sine and a cosine in turn, a pair a hand."
-
-
-def _attention(X: Tensor, mask: Tensor | None = None) -> Tensor:
+def _attention(X: Tensor) -> Tensor:
     """Self-attention without projections, (n, d) -> (n, d)."""
     scores = X @ X.T / math.sqrt(X.shape[1])  # (n, d) x (d, n) -> (n, n)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
     return scores.softmax(dim=-1) @ X  # (n, n) x (n, d) -> (n, d)
 
 
-def _restless(n: int) -> Iterable[tuple[str, Layer]]:
-    """Layers (n, d) -> (n, d) that single out places: each fools tests that look at a part only."""
-    yield "a layer that turns the sentence round", lambda X: X.flip(0)
-    yield (
-        "a layer that turns the last entries round",
-        lambda X: torch.cat((X[:, :-1], X[:, -1:].flip(0)), dim=1),
-    )
-    for place in range(n):
-
-        def doubles(X: Tensor, place: int = place) -> Tensor:
-            return X + X * (torch.arange(n) == place).unsqueeze(1)  # (n, d) by (n, 1)
-
-        yield f"a layer that doubles word {place + 1}", doubles
+def _placed(X: Tensor, along: int, speed: int, wave: Callable[[Tensor], Tensor]) -> Tensor:
+    """X (B, T, D) with waves added, right or with mistakes of exercise 6.1."""
+    shape = [1, 1, 1]
+    shape[along] = -1
+    i = torch.arange(X.shape[along]).reshape(shape)
+    angles = i * 10000 ** (speed * torch.arange(0, X.shape[2], 2) / X.shape[2])
+    # (B or 1, T or 1, D / 2) twice -> (..., D)
+    return X + torch.stack((angles.sin(), wave(angles)), dim=-1).flatten(-2)
 
 
-def _moves_along(layer: Layer, X: Tensor, order: Tensor) -> bool:
-    return torch.allclose(layer(X[order]), layer(X)[order], atol=1e-5)
-
-
-@check(
-    "6.2",
-    right=(_moves_along,),
-    wrong=[
-        lambda layer, X, order: torch.allclose(layer(X[order]), layer(X), atol=1e-5),
-        lambda layer, X, order: torch.allclose(
-            layer(X[order]), layer(X)[order.argsort()], atol=1e-5
-        ),
-        lambda layer, X, order: True,
-        lambda layer, X, order: not _moves_along(layer, X, order),
-        lambda layer, X, order: _moves_along(layer, X, torch.tensor([2, 0, 3, 4, 1])),
-        lambda layer, X, order: torch.allclose(layer(X[order])[1:3], layer(X)[order][1:3]),
-    ],
-)
-def check_moves_along(moves_along: Callable[[Layer, Tensor, Tensor], bool]) -> str:
-    """Whether reordering before a layer is the same as reordering after it."""
-    X = torch.randn(5, 4, generator=torch.Generator().manual_seed(62))
-    order = torch.tensor([2, 0, 3, 4, 1])  # not its own inverse
-    layers: dict[str, tuple[Layer, bool, str]] = {
-        "self-attention": (_attention, True, "its answers do move along with the words."),
-        "a running sum": (
-            lambda X: X.cumsum(dim=0),
-            False,
-            "a sum over the words so far depends on their order.",
-        ),
-        "a matrix times every word": (lambda X: 2 * X, True, "each word is on its own there."),
-        "a layer that adds the place": (
-            lambda X: X + torch.arange(5.0).unsqueeze(1),
-            False,
-            "the place stays behind when the word moves.",
-        ),
-        "an average of all words": (
-            lambda X: X.mean(dim=0, keepdim=True).expand_as(X),
-            True,
-            "all answers are alike, so moving them changes nothing.",
-        ),
+@check("6.1", right=(lambda X: _placed(X, 1, -1, torch.cos),))
+def check_add_positions(add_positions: Callable[[Tensor], Tensor]) -> str:
+    """Add the encoding to a batch."""
+    X = torch.randn(3, 7, 6, generator=torch.Generator().manual_seed(65))
+    result = tensor_like(call(add_positions, X), X, "your output")
+    right = {
+        "axis": "positions count along the words",
+        "speed": "later pairs are slower",
+        "wave": "each pair has its cosine",
     }
-    verdicts = {}
-    for name, (layer, _, _) in layers.items():
-        result = call(moves_along, layer, X, order, case=f"for {name}")
-        verdicts[name] = truth(result, f"for {name}, your answer")
-    if verdicts == dict(zip(layers, (False, False, False, False, True), strict=True)):
-        if call(moves_along, _attention, X, torch.tensor([1, 0, 3, 2, 4])):  # its own inverse
-            raise Differs("You reorder once by `order` and once by its inverse.")
-        raise Differs(
-            "Your test asks whether the answers stay as they were. They should move with the "
-            "words: reorder the answers too."
-        )
-    for name, (_, expected, why) in layers.items():
-        if verdicts[name] != expected:
-            raise Differs(f"For {name} your test says {verdicts[name]}; but {why}")
-    if not call(moves_along, layers["a running sum"][0], X, torch.arange(5)):
-        raise Differs(
-            "For a running sum and an order that moves nothing your test says False. Reorder by "
-            "the `order` that it is given."
-        )
-    for name, layer in _restless(len(X)):
-        if call(moves_along, layer, X, order, case=f"for {name}"):
-            raise Differs(
-                f"For {name} your test says True; but it does so at fixed places, whoever stands "
-                "there. Reorder by `order`, and compare every number in its place."
-            )
-    return "to reorder and then ask is to ask and then reorder."
+    asks = {
+        "axis": "does every sentence, or every word, get a number?",
+        "speed": "which pair should be the fastest?",
+        "wave": "can one tell sin x alone from sin(π − x)?",
+    }
+    expected = _placed(X, 1, -1, torch.cos)
+    P = expected - X
+    sines_first = X + torch.cat((P[..., 0::2], P[..., 1::2]), dim=-1)
+    in_turn = "All sines come before all cosines; the formula takes them in turn."
+    recognise(result, [(P, "That is P alone; return X + P."), (sines_first, in_turn)], atol=ATOL)
+    for axis, speed, wave in list(product((False, True), repeat=3))[1:]:
+        variant = _placed(X, int(not axis), 1 if speed else -1, torch.sin if wave else torch.cos)
+        left = [name for name, wrong in zip(right, (axis, speed, wave), strict=True) if wrong]
+        done = [right[name] for name in right if name not in left]
+        start = f"Right: {' and '.join(done)}. " if done else ""
+        count = "One mistake: " if len(left) == 1 else f"{len(left)} mistakes. The first: "
+        recognise(result, [(variant, f"{start}{count}{asks[left[0]]}")], atol=ATOL)
+    same(result, expected, "Compare with the formula of the walk.", "your output")
+    for shape in ((1, 9, 6), (4, 3, 10)):
+        X = torch.randn(shape, generator=torch.Generator().manual_seed(65))
+        case = f"for a batch of shape {shape}"
+        result = call(add_positions, X, case=case)
+        same(result, _placed(X, 1, -1, torch.cos), "Take the sizes from X.", f"{case}, your output")
+    return "positions along the words, slower pairs after faster ones, a cosine to each sine."
 
 
-@check("6.3", right=(768,), wrong=[100])
+@check("6.2", right=(768,), wrong=[100])
 def check_crossing(length: float) -> str:
     """The length at which self-attention needs as many FLOPs as a GRU, for width 256."""
     result = number(length, "the number of words")
@@ -190,7 +117,7 @@ def _shift_matrix(delta: int, width: int) -> Tensor:
     return _shift(delta, _speeds(width))
 
 
-@check("6.4", right=(_shift_matrix,))
+@check("6.3", right=(_shift_matrix,))
 def check_shift_matrix(shift_matrix: Callable[[int, int], Tensor]) -> str:
     """The matrix that takes the encoding of any place to that of `delta` places on."""
     for delta, width in ((3, 6), (0, 4), (-2, 8)):
@@ -219,65 +146,11 @@ def check_shift_matrix(shift_matrix: Callable[[int, int], Tensor]) -> str:
     return "one rotation a pair, and the same matrix for every place."
 
 
-def _placed(X: Tensor, along: int, speed: int, wave: Callable[[Tensor], Tensor]) -> Tensor:
-    """X (B, T, D) with waves added, right or with mistakes of exercise 6.5."""
-    shape = [1, 1, 1]
-    shape[along] = -1
-    i = torch.arange(X.shape[along]).reshape(shape)
-    angles = i * 10000 ** (speed * torch.arange(0, X.shape[2], 2) / X.shape[2])
-    # (B or 1, T or 1, D / 2) twice -> (..., D)
-    return X + torch.stack((angles.sin(), wave(angles)), dim=-1).flatten(-2)
-
-
-@check("6.5", right=(lambda X: _placed(X, 1, -1, torch.cos),))
-def check_add_positions(add_positions: Callable[[Tensor], Tensor]) -> str:
-    """Add the encoding to a batch, from a listing with three mistakes."""
-    X = torch.randn(3, 7, 6, generator=torch.Generator().manual_seed(65))
-    result = tensor_like(call(add_positions, X), X, "your output")
-    right = {
-        "axis": "places count along the words",
-        "speed": "later hands are slower",
-        "wave": "each pair has its cosine",
-    }
-    asks = {
-        "axis": "does every sentence, or every word, get a number?",
-        "speed": "which hand should be the fastest?",
-        "wave": "can one tell sin x alone from sin(π − x)?",
-    }
-    for axis, speed, wave in list(product((False, True), repeat=3))[1:]:
-        variant = _placed(X, int(not axis), 1 if speed else -1, torch.sin if wave else torch.cos)
-        left = [name for name, wrong in zip(right, (axis, speed, wave), strict=True) if wrong]
-        done = [right[name] for name in right if name not in left]
-        start = f"{' and '.join(done)} now. " if done else "All three mistakes are still in. "
-        count = "One is left: " if len(left) == 1 else ""
-        recognise(result, [(variant, f"{start}{count}{asks[left[0]]}")], atol=ATOL)
-    same(result, _placed(X, 1, -1, torch.cos), "Compare with the walk's listing.", "your output")
-    for shape in ((1, 9, 6), (4, 3, 10)):
-        X = torch.randn(shape, generator=torch.Generator().manual_seed(65))
-        case = f"for a batch of shape {shape}"
-        result = call(add_positions, X, case=case)
-        same(result, _placed(X, 1, -1, torch.cos), "Take the sizes from X.", f"{case}, your output")
-    return "places along the words, slower hands after faster ones, a cosine to each sine."
-
-
-@check("6.6", right=("B",), wrong=["A", " c", "D"])
-def check_sees_order(letter: str) -> str:
-    """Which of three self-attentions sees order without positions."""
-    hints = {
-        "A": "A hides padding, which moves along with the words: it is known by what it is. "
-        "Exercise 6.2 has given you a test: try it on all.",
-        "C": "C has two heads, and each of them is blind to order; joined, they still are. "
-        "Exercise 6.2 has given you a test: try it on all.",
-    }
-    choose_letter(letter, hints)
-    return "under a causal mask the third word asks three words, wherever it came from."
-
-
 def _bandwidth(omega: float, strength: float) -> float:
     return 1 / (omega * math.sqrt(strength))
 
 
-@check("6.7", right=(_bandwidth,))
+@check("6.4", right=(_bandwidth,))
 def check_bandwidth(bandwidth: Callable[[float, float], float]) -> str:
     """The bandwidth of the Gaussian that exp(strength * cos(omega * delta)) is like, near 0."""
     cases = ((1.0, 1.0), (0.5, 1.0), (1.0, 9.0), (0.1, 16.0))
@@ -322,10 +195,10 @@ BOXES: dict[str, Layer] = {
     "C": _box(lambda n, d: _waves((torch.arange(n) - 9).clamp(min=0), d)),
     "D": lambda X: _attention(_attention(X).sin()) + X,
 }
-"""Four layers (n, d) -> (n, d) for exercise 6.8: two see order."""
+"""Four layers (n, d) -> (n, d) for exercise 6.5: two see order."""
 
 
-@check("6.8", right=({"B", "C"},), wrong=["B", "C", "ABC", "BCD", "E"])
+@check("6.5", right=({"B", "C"},), wrong=["B", "C", "ABC", "BCD", "E"])
 def check_boxes(letters: Iterable[str]) -> str:
     """Which of the boxes see order."""
     hint = 'Answer with a set of letters from A to D, such as {"A", "D"}.'
@@ -343,7 +216,7 @@ def check_boxes(letters: Iterable[str]) -> str:
     return "B adds positions a hundred times too small, C only from place 10 on."
 
 
-@check("6.9", right=(377,), wrong=[63, 1, 126])
+@check("6.6", right=(377,), wrong=[63, 1, 126])
 def check_twin(place: float) -> str:
     """The place from 4 to 400 most like place 0, for width 4 and base 100."""
     result = number(place, "the place")

@@ -1,4 +1,4 @@
-"""What lets a word of chapter 6's sentences know of the others, and what each gets right.
+"""How far a word of chapter 6's sentences may look, and what each network gets right.
 
 A mix takes words (B, T, 32) and lengths (B,), and gives each word something of the others, as
 `agreement.Reader` wants it.
@@ -9,36 +9,12 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from d2lattn.book.experiments import agreement
 from d2lattn.masks import sequence_mask
-from d2lattn.positional import LearnedPositionalEncoding, PositionalEncoding
+from d2lattn.positional import PositionalEncoding
 
 WIDTH = 32
-
-
-class Average(nn.Module):
-    """Every word gets the plain average of the sentence: no query."""
-
-    def forward(self, X: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T, D) -> (B, T, D)."""
-        kept = sequence_mask(X, lengths)  # (B, T, D)
-        return (kept.sum(1) / lengths[:, None])[:, None].expand_as(X)
-
-
-class BothWays(nn.Module):
-    """A GRU from each side, as in chapter 4's encoder."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rnn = nn.GRU(WIDTH, WIDTH // 2, batch_first=True, bidirectional=True)
-
-    def forward(self, X: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T, D) -> (B, T, D)."""
-        packed = pack_padded_sequence(X, lengths, batch_first=True, enforce_sorted=False)
-        states, _ = self.rnn(packed)
-        return pad_packed_sequence(states, batch_first=True)[0]
 
 
 class Nearby(nn.Module):
@@ -83,21 +59,7 @@ def waves() -> PositionalEncoding:
     return PositionalEncoding(WIDTH, 0)
 
 
-def table() -> LearnedPositionalEncoding:
-    """A learned vector for each place, to be added."""
-    return LearnedPositionalEncoding(WIDTH, 0, 20)
-
-
 Make = Callable[[], nn.Module]
-
-MIXES: dict[str, tuple[Make, Make | None]] = {
-    "plain average": (Average, None),
-    "self-attention": (one_head, None),
-    "with waves": (one_head, waves),
-    "learned table": (one_head, table),
-    "GRU both ways": (BothWays, None),
-}
-"""The walk's: what mixes words, and what adds positions."""
 
 REACHES: dict[str, Make] = {
     "r = 1": lambda: Nearby(1),

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from d2lattn.book.experiments import agreement, cities, mixes, stacks
+from d2lattn.book.experiments import cities, mixes, stacks
 
 
 def generator() -> torch.Generator:
@@ -68,13 +68,3 @@ def test_a_word_hears_nothing_from_beyond_its_reach():
     for mix, reach in ((mixes.Nearby(1), 1), (mixes.Nearby(3), 3), (mixes.Two(2), 4)):
         moved = (mix(X, lengths) != mix(changed, lengths)).any(dim=2)[0]
         assert moved.tolist() == [abs(place - 4) <= reach for place in range(9)]
-
-
-@pytest.mark.parametrize("name", mixes.MIXES)
-def test_padding_changes_nothing(name):
-    torch.manual_seed(0)
-    make, positions = mixes.MIXES[name]
-    reader = agreement.Reader(make(), positions() if positions else None)
-    words, lengths, _ = agreement.encode(["the cow and the old dog", "the cow and the dog"])
-    alone = reader(words[1:, :5], lengths[1:])
-    torch.testing.assert_close(reader(words, lengths)[1:, :5], alone)

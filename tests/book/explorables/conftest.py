@@ -6,10 +6,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from explorable_pages import EXAMPLES, document, frame
+from explorable_pages import EXAMPLES, document
 from playwright.sync_api import Page, Route
 
-UNFOLD = "document.querySelectorAll('.d2lx-fold').forEach((more) => { more.open = true; })"
+START = """async (unfold) => {
+  const frames = () => new Promise(
+    (done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const started = (tail) => document.querySelectorAll(`.d2lx[data-d2lx]${tail}`).length;
+  for (let frame = 0; frame < 300 && started(' > .d2lx') < started(''); frame++) await frames();
+  if (started(' > .d2lx') < started('')) throw new Error('a figure has not started');
+  if (unfold)
+    document.querySelectorAll('.d2lx-fold').forEach((more) => { more.open = true; });
+  await frames();
+}"""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -106,14 +115,7 @@ def visit(windows, folder, server) -> Iterator[Callable]:
         page = pages[-1]
         page.goto(address + hash)
         if scripts:
-            page.wait_for_function(
-                "document.querySelectorAll('.d2lx[data-d2lx] > .d2lx').length === "
-                "document.querySelectorAll('.d2lx[data-d2lx]').length"
-            )
-            frame(page)
-            if not folded:  # as readers who want all of it do
-                page.evaluate(UNFOLD)
-                frame(page)
+            page.evaluate(START, not folded)  # readers who want all of it open the folds
         return page
 
     with windows.lent() as lend:

@@ -6,27 +6,7 @@ from collections.abc import Callable
 import torch
 
 from d2lattn import TransformerDecoder
-from d2lattn.book.explorables import (
-    AlignmentJudge,
-    CueMixer,
-    Explorable,
-    FirstPlace,
-    Forge,
-    HeadAblation,
-    LookAhead,
-    MatrixMemory,
-    NadarayaWatsonBench,
-    PermuteAndEncode,
-    RunningSoftmax,
-    SaturationLab,
-    Sign,
-    Storyboard,
-    Swap,
-    TransformerTour,
-    TransformerXray,
-    TurningClock,
-    WritersMemory,
-)
+from d2lattn.book import explorables as figures
 from d2lattn.book.explorables.base import inline_scripts, read_script
 
 # Two sentences, with weights that are not all right.
@@ -64,12 +44,12 @@ STEPS = {
 }
 
 
-def story(**state) -> Storyboard:
+def story(**state) -> figures.Storyboard:
     source, target = ["the", "happy", "cow", "<eos>"], ["la", "vache", "<eos>"]
-    return Storyboard(source, target, STEPS, ["<eos>", "le", "la", "vache"], **state)
+    return figures.Storyboard(source, target, STEPS, ["<eos>", "le", "la", "vache"], **state)
 
 
-def forge(**state) -> Forge:
+def forge(**state) -> figures.Forge:
     """Two translators of the same sentences: one reads as they say, the other one word too late."""
     later = [
         [[*row[-1:], *row[:-1]] if t < 2 else row for t, row in enumerate(one["weights"])]
@@ -83,10 +63,10 @@ def forge(**state) -> Forge:
         "forwards": {**both, "bleu": 95.8, "weights": later},
         "both ways": {**both, "bleu": 96.8, "weights": own},
     }
-    return Forge(SENTENCES, translators, [0, 1], **({"drawn": 1} | state))
+    return figures.Forge(SENTENCES, translators, [0, 1], **({"drawn": 1} | state))
 
 
-def sizes(figure: Explorable) -> tuple[int, int]:
+def sizes(figure: figures.Explorable) -> tuple[int, int]:
     """Bytes of what draws the figure, and of what trained models did with its sentences."""
     trained = ("data", "pictures", "sentences", "examples", "losses", "network")
     names = [name for name in trained if figure.has_trait(name)]
@@ -95,12 +75,12 @@ def sizes(figure: Explorable) -> tuple[int, int]:
     return len(figure.to_html().encode()) + len(script.encode()) - data, data
 
 
-def most_data(figure: Explorable) -> int:
+def most_data(figure: figures.Explorable) -> int:
     """How many bytes that may be: where a whole network stands in the page, its 20,000 weights."""
     return (110 if figure.has_trait("network") else 15) * 1024
 
 
-def bench(**state) -> HeadAblation:
+def bench(**state) -> figures.HeadAblation:
     """Four heads: the first two do the same work, the third is sharp and idle, the fourth blurred.
 
     Without both of the first two the loss rises by 0.6, without the fourth by 0.25.
@@ -129,10 +109,10 @@ def bench(**state) -> HeadAblation:
         0.1 + 0.6 * (s & 3 == 0) + 0.25 * (s & 8 == 0) + 0.002 * (s & 4 == 0) for s in range(16)
     ]
     zero_and_mean = {"zero": losses, "mean": [0.05 + 0.5 * loss for loss in losses]}
-    return HeadAblation([first, second], zero_and_mean, "error", **state)
+    return figures.HeadAblation([first, second], zero_and_mean, "error", **state)
 
 
-def swap(**state) -> Swap:
+def swap(**state) -> figures.Swap:
     """Two sentences, read forwards (the changed word's own state turns words) and both ways."""
     source, target = ["the", "happy", "cow", "."], ["la", "vache", "heureuse"]
     vocabulary = ["le", "la", "vache", "chien", "heureuse", "heureux"]
@@ -156,14 +136,14 @@ def swap(**state) -> Swap:
         name: [{"weights": weights, "chances": found}] * 2
         for name, found in (("forwards", forwards), ("both ways", both))
     }
-    return Swap([one, short], readers, vocabulary, **({"column": 2} | state))
+    return figures.Swap([one, short], readers, vocabulary, **({"column": 2} | state))
 
 
-def tour(**state) -> TransformerTour:
+def tour(**state) -> figures.TransformerTour:
     """Seven source tokens and eight target tokens, so that no shape is mistaken for another."""
     source = ["the", "happy", "cow", "saw", "her", ".", "<eos>"]
     target = ["la", "vache", "heureuse", "l'", "a", "vue", ".", "<eos>"]
-    return TransformerTour(source, target, **state)
+    return figures.TransformerTour(source, target, **state)
 
 
 # The first points at "cat", which turns the word and is needed; the second at "sings", which a
@@ -196,8 +176,8 @@ PICTURES = [
 ]
 
 
-def sign(**state) -> Sign:
-    return Sign(PICTURES, **({"lesson": "Exchange the state."} | state))
+def sign(**state) -> figures.Sign:
+    return figures.Sign(PICTURES, **({"lesson": "Exchange the state."} | state))
 
 
 def tiny_decoder() -> TransformerDecoder:
@@ -206,23 +186,23 @@ def tiny_decoder() -> TransformerDecoder:
     return TransformerDecoder(10, 24, 48, 2, 2, cross_attention=False)
 
 
-def xray(**state) -> TransformerXray:
-    return TransformerXray(tiny_decoder(), **({"word": "facade"} | state))
+def xray(**state) -> figures.TransformerXray:
+    return figures.TransformerXray(tiny_decoder(), **({"word": "facade"} | state))
 
 
-def first_place(**state) -> FirstPlace:
+def first_place(**state) -> figures.FirstPlace:
     """Two translators over three first places: one breaks, the other does not."""
     written = {
         "as trained": ["la vache dort .", "la vache la .", "la la"],
         "random starts": ["la vache dort ."] * 3,
     }
     bleu = {"as trained": [98, 61.5, 30.2], "random starts": [97.5, 97.25, 97]}
-    return FirstPlace(
+    return figures.FirstPlace(
         ["the", "cow", "sleeps", "."], ["la", "vache", "dort", "."], written, bleu, **state
     )
 
 
-def look_ahead(**state) -> LookAhead:
+def look_ahead(**state) -> figures.LookAhead:
     """Three places, four signs: with a mask later places move, without one all do, each its own."""
     reads, signs = [">", "d", "a"], ["a", "d", ">", "."]
     masked, free = (
@@ -240,7 +220,9 @@ def look_ahead(**state) -> LookAhead:
         ]
         for mask in (True, False)
     )
-    return LookAhead(reads, signs, {"first program": masked, "second program": free}, **state)
+    return figures.LookAhead(
+        reads, signs, {"first program": masked, "second program": free}, **state
+    )
 
 
 # Sizes as Brown et al. 2020, table 2.1, and Chowdhery et al. 2022, table 1, have them.
@@ -250,31 +232,31 @@ MODELS = {
 }
 
 
-def writers_memory(**state) -> WritersMemory:
-    return WritersMemory(models=MODELS, **state)
+def writers_memory(**state) -> figures.WritersMemory:
+    return figures.WritersMemory(models=MODELS, **state)
 
 
 # One of each, as it starts. A new explorable is tested by adding it here.
-EXAMPLES: dict[str, Callable[[], Explorable]] = {
-    "CueMixer": CueMixer,
-    "NadarayaWatsonBench": NadarayaWatsonBench,
-    "SaturationLab": SaturationLab,
-    "AlignmentJudge": lambda: AlignmentJudge(SENTENCES),
+EXAMPLES: dict[str, Callable[[], figures.Explorable]] = {
+    "CueMixer": figures.CueMixer,
+    "NadarayaWatsonBench": figures.NadarayaWatsonBench,
+    "SaturationLab": figures.SaturationLab,
+    "AlignmentJudge": lambda: figures.AlignmentJudge(SENTENCES),
     "Sign": sign,
     "Storyboard": story,
     "FirstPlace": first_place,
     "Forge": lambda: forge(drawn=0),
     "Swap": swap,
     "HeadAblation": bench,
-    "PermuteAndEncode": PermuteAndEncode,
+    "PermuteAndEncode": figures.PermuteAndEncode,
     "LookAhead": look_ahead,
     "TransformerTour": tour,
     "TransformerXray": xray,
-    "MatrixMemory": MatrixMemory,
-    "TurningClock": TurningClock,
-    "MovedTogether": lambda: TurningClock(together=True),
+    "MatrixMemory": figures.MatrixMemory,
+    "TurningClock": figures.TurningClock,
+    "MovedTogether": lambda: figures.TurningClock(together=True),
     "WritersMemory": writers_memory,
-    "RunningSoftmax": RunningSoftmax,
+    "RunningSoftmax": figures.RunningSoftmax,
 }
 
 # Those that show their numbers at once.
@@ -331,7 +313,14 @@ def shown(page, name: str, nth: int = 0) -> float:
     return float(text.replace("Infinity", "inf").replace("NaN", "nan"))
 
 
-def live(page, explorable: Explorable) -> None:
+def all_shown(page) -> dict[str, float]:
+    """All numbers on the page by their names; of a name that comes again, the last."""
+    read = "all => all.map((one) => [one.dataset.name, one.getAttribute('value')])"
+    pairs = page.locator("[data-name][value]").evaluate_all(read)
+    return {name: float(text.replace("Infinity", "inf")) for name, text in pairs}
+
+
+def live(page, explorable: figures.Explorable) -> None:
     """Start an explorable as anywidget does, on a model that notes in ``sent`` what Python gets."""
     start = """async ([code, state]) => {
       const { default: explorable } = await import(URL.createObjectURL(

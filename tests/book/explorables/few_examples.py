@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, settings
 
 few = settings(
     deadline=None,
-    max_examples=12,
+    max_examples=6,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

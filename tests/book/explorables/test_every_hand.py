@@ -87,27 +87,6 @@ def test_a_figure_that_hides_its_answer_tells_it_to_nobody(visit):
     assert "weight" in point.get_attribute("aria-valuetext")
 
 
-def test_a_saved_page_plays(visit, folder):
-    page = visit(CueMixer().to_html(), CueMixer(strength=1).to_html())
-    page.get_by_role("slider", name="How strongly").first.press("End")
-    frame(page)
-    saved = folder / "saved.html"
-    saved.write_text(page.content(), encoding="utf-8")
-    again = page.context.browser.new_page()
-    troubles = []
-    again.on("pageerror", lambda error: troubles.append(str(error)))
-    again.goto(saved.as_uri())
-    again.wait_for_selector(".d2lx > .d2lx")
-    assert again.locator(".d2lx > .d2lx").count() == 2
-    for nth in (0, 1):
-        before = shown(again, "pooled", nth)
-        again.get_by_role("slider", name="How strongly").nth(nth).press("End")
-        frame(again)
-        assert shown(again, "pooled", nth) != before
-    assert troubles == []
-    again.close()
-
-
 def test_a_figure_that_cannot_be_drawn_leaves_the_words(chromium):
     broken = re.sub(r'"items":\[[^]]*\]', '"items":null', CueMixer().to_html())
     page = chromium.new_page()

@@ -5,7 +5,7 @@ import re
 
 import pytest
 import torch
-from explorable_pages import bench, frame, shown
+from explorable_pages import all_shown, bench, frame, shown
 from few_examples import few
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,14 +51,15 @@ def test_what_heads_are_worth_is_what_all_orders_say(visit, drawn):
     example = ONE | {name: [ONE[name][0]] * num_heads for name in ("weights", "lengths")}
     figure = HeadAblation([example], {"zero": losses}, on=on)
     page = visit(figure.to_html(), again=True)
-    assert shown(page, "all") == losses[-1]
-    assert shown(page, "none") == losses[0]
-    assert shown(page, "now") == losses[sum(2**h for h in range(num_heads) if on[h])]
+    now = all_shown(page)
+    assert now["all"] == losses[-1]
+    assert now["none"] == losses[0]
+    assert now["now"] == losses[sum(2**h for h in range(num_heads) if on[h])]
     wanted = shares(losses, num_heads)
     for h in range(num_heads):
         others = [j != h for j in range(num_heads)]
         last = losses[sum(2**j for j in range(num_heads) if others[j])] - losses[-1]
-        found = [shown(page, f"{name}-{h}") for name in ("last", "first", "mean")]
+        found = [now[f"{name}-{h}"] for name in ("last", "first", "mean")]
         assert found == pytest.approx([last, losses[0] - losses[2**h], wanted[h]], abs=1e-9)
         assert figure.worth()[h] == pytest.approx(found, abs=1e-9)
     assert sum(wanted) == pytest.approx(losses[0] - losses[-1], abs=1e-9)
@@ -153,15 +154,3 @@ def test_losses_are_hidden_until_a_head_is_guessed(visit):
     page.get_by_role("radio", name="Head 4").check()
     reveal.click()
     assert page.locator("[data-name=last-2]").is_visible()
-
-
-@pytest.mark.browser
-def test_idle_head_is_strong_as_weights_and_faint_as_contributions(visit):
-    page = visit(bench(head=2).to_html())
-    largest = lambda: max(  # noqa: E731
-        page.locator("rect[data-value]").evaluate_all("es => es.map(e => +e.dataset.value)")
-    )
-    assert largest() == 1
-    page.get_by_label("View").select_option("contributions")
-    frame(page)
-    assert largest() == pytest.approx(0.02 / 2.5)  # the largest of all heads is 2.5

@@ -72,13 +72,13 @@ def without_anywidget(lab):
 
 def test_a_link_of_a_page_opens_the_other_notebook(open_notebook):
     page = open_notebook(LINKED[0])
-    page.get_by_role("link", name="one division").click(timeout=90_000)
+    page.get_by_role("link", name="step 2 of the walk").click(timeout=90_000)
     page.wait_for_function(
         "(name) => jupyterapp.shell.currentWidget.context?.path.endsWith(name)",
         arg=LINKED[1],
         timeout=90_000,
     )
-    page.get_by_role("heading", name="Why divide by").wait_for(timeout=90_000)
+    page.get_by_role("heading", name="Step 2: a mask").wait_for(timeout=90_000)
 
 
 def test_saved_notebook_says_something_before_it_is_run(open_notebook):
@@ -122,7 +122,7 @@ def test_notebook_without_anywidget_keeps_the_words(open_notebook, without_anywi
     run_all(page)
     page.get_by_text("bandwidth 0.5", exact=True).wait_for(timeout=90_000)
     page.locator(".d2lx[data-d2lx] table").wait_for(timeout=30_000)
-    page.wait_for_timeout(3_000)  # a live figure would have taken its place by now
+    page.wait_for_timeout(1_000)  # a live figure would have taken its place by now
     assert page.locator(LIVE).count() == 0
     assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
 

@@ -4,12 +4,7 @@ from functools import cache
 
 import pytest
 import torch
-from explorable_pages import (
-    frame,
-    look_ahead,
-    shown,
-    tiny_decoder,
-)
+from explorable_pages import all_shown, frame, look_ahead, tiny_decoder
 
 from d2lattn.book.explorables import LookAhead
 
@@ -68,8 +63,9 @@ def test_every_change_shows_pytorchs_numbers(visit):
             sign(page, name).click()
             frame(page)
             assert letters(page) == [SIGNS[to] if k == at else one for k, one in enumerate(READS)]
+            now = all_shown(page)
             for k, moved in enumerate(both):
-                found = [shown(page, f"moved-{k}-{one}") for one in range(4)]
+                found = [now[f"moved-{k}-{one}"] for one in range(4)]
                 assert found == pytest.approx(moved[at, to].tolist(), abs=5.1e-3)
             wanted = [[f"{x:.2f}" for x in moved[at, to].tolist()] for moved in both]
             assert numbers(page) == wanted

@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from explorable_pages import STEPS, frame, shown, story
+from explorable_pages import STEPS, all_shown, frame, story
 
 from d2lattn.analysis.steps import attention_steps
 from d2lattn.book.explorables import Storyboard
@@ -58,50 +58,48 @@ def test_keeps_what_is_shown_and_what_the_target_word_got(steps):
 def test_every_picture_shows_pytorchs_numbers(visit, steps, word):
     page = visit(board(steps, word=word).to_html())
     source = range(len(ENGLISH))
+    now = all_shown(page)
 
-    def same(name, wanted, digits=2, places=None, close=2e-4):
-        wanted = wanted.tolist()
-        for place in places or range(len(wanted)):
-            value = shown(page, f"{name}-{place}")
-            assert value == pytest.approx(wanted[place], abs=close), f"{name}-{place}"
-            printed = page.locator(f"[data-name='{name}-{place}']").inner_text()
-            assert float(printed.replace("−", "-")) == pytest.approx(value, abs=0.6 * 10**-digits)
+    def same(name, wanted):
+        for place, number in enumerate(wanted.tolist()):
+            assert now[f"{name}-{place}"] == pytest.approx(number, abs=2e-4), f"{name}-{place}"
 
     def onward():
         page.get_by_role("button", name="Next").click()
         frame(page)
+        return all_shown(page)
 
     for t in source:
         same(f"value-{t}", steps.values[t, :6])
-    onward()
+    now = onward()
     same("before", steps.states[word, :6])
-    onward()
-    same("score", steps.scores[word], 3)
-    onward()
-    same("weight", steps.weights[word], 3)
+    now = onward()
+    same("score", steps.scores[word])
+    now = onward()
+    same("weight", steps.weights[word])
     powers = steps.scores[word].exp()
     for t in source:
-        assert shown(page, f"power-{t}") == pytest.approx(powers[t].item(), rel=2e-4)
-    assert shown(page, "total") == pytest.approx(powers.sum().item(), rel=2e-4)
-    assert shown(page, "weights") == pytest.approx(1)
-    onward()
+        assert now[f"power-{t}"] == pytest.approx(powers[t].item(), rel=2e-4)
+    assert now["total"] == pytest.approx(powers.sum().item(), rel=2e-4)
+    assert now["weights"] == pytest.approx(1)
+    now = onward()
     parts = steps.weights[word][:, None] * steps.values
     for t in source:
         same(f"part-{t}", parts[t, :6])
     same("context", steps.contexts[word, :6])
-    onward()
+    now = onward()
     same("context", steps.contexts[word, :6])
     same("embedding", steps.embeddings[word, :6])
-    onward()
+    now = onward()
     same("before", steps.states[word, :6])
     same("after", steps.states[word + 1, :6])
     same("change", (steps.states[word + 1] - steps.states[word])[:6])
-    onward()
+    now = onward()
     row = steps.probabilities[word]
     names = board(steps).candidates[word]
-    same("chance", row[[WORDS.index(name) for name in names]], 3)
-    listed = sum(shown(page, f"chance-{j}") for j in range(5))
-    assert shown(page, "rest") == pytest.approx(1 - listed)
+    same("chance", row[[WORDS.index(name) for name in names]])
+    listed = sum(now[f"chance-{j}"] for j in range(5))
+    assert now["rest"] == pytest.approx(1 - listed)
 
 
 @pytest.mark.browser

@@ -53,28 +53,6 @@ def test_shows_pytorchs_numbers(visit, way, place, distance, ahead):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("way", "stays"), [("turned", True), ("added", False)])
-def test_score_stays_when_both_words_move_only_where_hands_turn(visit, way, stays):
-    page = visit(TurningClock(way=way, place=3).to_html())
-    before = shown(page, "score")
-    page.get_by_role("slider", name="Place of the query").press("ArrowRight")
-    frame(page)
-    assert (abs(shown(page, "score") - before) < 1e-9) == stays
-
-
-@pytest.mark.browser
-def test_key_moves_by_keys(visit):
-    page = visit(TurningClock().to_html())
-    key = page.get_by_role("slider", name="Distance to the key").first
-    key.press("ArrowLeft")
-    frame(page)
-    assert shown(page, "score") == close(4)
-    key.press("End")
-    frame(page)
-    assert shown(page, "score") == close((4 - 4) / 2)
-
-
-@pytest.mark.browser
 def test_product_of_turned_hands_depends_on_the_distance_alone(visit):
     page = visit(TurningClock(together=True).to_html())
     both_words = page.get_by_role("slider", name="Move both words by")

@@ -9,7 +9,7 @@ from few_examples import few
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d2lattn import MultiHeadAttention, TransformerDecoder
+from d2lattn import MultiHeadAttention
 from d2lattn.bare_after import causal_window_mask
 from d2lattn.book.explorables import WritersMemory
 
@@ -75,20 +75,6 @@ def test_bytes_and_mask_are_pytorchs(
         assert re.search(rf"forgotten {ago} steps? ago", answer)
         news = page.locator(".d2lx-news").inner_text().replace("\u00a0", " ")
         assert ("may have come" in news) == bool(reached[asked])
-
-
-@pytest.mark.browser
-def test_the_number_is_what_a_decoder_carries(visit):
-    sizes = {"query_heads": 4, "kv_heads": 2, "head_dim": 16, "layers": 3, "number_bytes": 4}
-    page = visit(WritersMemory(**sizes, written=1).to_html())
-    decoder = TransformerDecoder(9, 64, 8, 4, 3, cross_attention=False, num_kv_heads=2).eval()
-    state = decoder.init_state()
-    for _ in range(5):
-        _, state = decoder(torch.tensor([[1]]), state)
-        carried = [one for block in state.blocks for one in block.past]
-        assert shown(page, "kept") == sum(one.nelement() * one.element_size() for one in carried)
-        page.get_by_role("button", name="Write the next token").press("Enter")
-        frame(page)
 
 
 @pytest.mark.browser

@@ -4,29 +4,33 @@ import {
   begin,
   bind,
   button,
-  choice,
   columns,
   fixed,
   formulaLine,
   h,
   headLine,
   heatmap,
+  knobs,
   linspace,
   noteLine,
   onCanvas,
   oneOf,
+  outlined,
   plot,
   reader,
   resetButton,
   s,
   show,
-  slider,
+  stroke,
+  tableOf,
   toolRow,
   update,
+  weightsOf,
   whole,
   within,
 } from "../kit/index.js";
 
+const RULES = ["argmax", "threshold"];
 // The numbers of the fraction: of links A with sure links S and possible links P.
 const TERMS = ["|A ∩ S|", "|A ∩ P|", "|A|", "|S|"];
 
@@ -91,7 +95,7 @@ function render({ model, el }) {
   // possible links without the sure ones.
   const unpack = ({ sure, possible, ...one }) => {
     const [source, target] = [one.source, one.target].map((words) => words.split?.(" ") ?? words);
-    const weights = one.weights.map((row) => source.map((_, i) => (row[i] ?? 0) / 10000));
+    const weights = one.weights.map((row) => weightsOf(row, source.length));
     return { ...one, source, target, weights, sure, possible: [...sure, ...possible] };
   };
   const sentences = model.get("sentences").map(unpack);
@@ -122,33 +126,12 @@ function render({ model, el }) {
   const title = ({ source, model: by }, k) =>
     `${k + 1}. ${several ? `${by}: ` : ""}${source.join(" ")}`;
 
-  const sentence = choice({
-    label: "Sentence",
-    options: sentences.map(title),
-    onchange: (k) => update(model, { sentence: k }),
-  });
-  const rule = choice({
-    label: "Read links by",
-    options: ["largest weight", "threshold"],
-    onchange: (i) => update(model, { rule: ["argmax", "threshold"][i] }),
-  });
-  const threshold = slider({
-    label: "Threshold",
-    min: 0,
-    max: 1,
-    step: 0.01,
-    value: 0,
-    oninput: (x) => update(model, { threshold: x }),
-  });
-  const toWords = (x) => ["to the word before", "none", "to the word after"][Math.round(x) + 1];
-  const shift = slider({
-    label: "Shift of links",
-    min: -1,
-    max: 1,
-    step: 1,
-    value: 0,
-    text: toWords,
-    oninput: (x) => update(model, { shift: x }),
+  const { number, count, pick, sync } = knobs(model);
+  const sentence = pick("sentence", "Sentence", sentences.map(title));
+  const rule = pick("rule", "Read links by", ["largest weight", "threshold"], RULES);
+  const threshold = number("threshold", "Threshold", 0, 1);
+  const shift = count("shift", "Shift of links", -1, 1, {
+    text: (x) => ["to the word before", "none", "to the word after"][Math.round(x) + 1],
   });
   const toggle = button("", () => {
     const marking = !model.get("marking");
@@ -168,28 +151,11 @@ function render({ model, el }) {
   const cell = who.map((name) =>
     what.map((score) => h("data", { "data-name": `${name.toLowerCase()}-${score}` })),
   );
-  const head = (text, scope) => h("th", { scope }, text);
-  const allHead = head("", "col");
-  const table = h(
-    "table",
+  const allHead = h("th", { scope: "col" });
+  const table = tableOf(
     { class: "d2lx-judged" },
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        ...["Links", "Precision", "Recall", "AER"].map((text) => head(text, "col")),
-        allHead,
-      ),
-    ),
-    h(
-      "tbody",
-      {},
-      ...who.map((name, i) =>
-        h("tr", {}, head(name, "row"), ...cell[i].map((data) => h("td", {}, data))),
-      ),
-    ),
+    ["Links", "Precision", "Recall", "AER", allHead],
+    who.map((name, i) => [name, ...cell[i]]),
   );
   const note = noteLine("AER: alignment error rate. Uniform: random links.");
   const formula = formulaLine();
@@ -220,7 +186,7 @@ function render({ model, el }) {
   const curves = looks.map(([, colour, dashes]) =>
     s("path", { class: "d2lx-line", style: `stroke:${colour}`, "stroke-dasharray": dashes }),
   );
-  const at = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5 });
+  const at = stroke("ink", 1.5);
   chart.data.append(...curves, at);
   const best = formulaLine();
   const key = (text, ...shapes) =>
@@ -259,17 +225,7 @@ function render({ model, el }) {
     });
   };
   // A light line under a dark one: seen on every cell.
-  const stroke = (place, values) =>
-    s("rect", { ...place, fill: "none", "data-gold": "halo", ...values });
-  const frame = (place, kind) => [
-    stroke(place, { stroke: "var(--d2lx-paper)", "stroke-width": 4.5 }),
-    stroke(place, {
-      stroke: "var(--d2lx-ink)",
-      "stroke-width": 2,
-      "stroke-dasharray": kind === "sure" ? null : "4 3",
-      "data-gold": kind,
-    }),
-  ];
+  const frame = (place, kind) => outlined(place, kind, kind === "sure" ? null : "4 3");
   const small = { x: 2, y: 2, width: 14, height: 14 };
   const legend = toolRow(
     key("sure", ...frame(small, "sure")),
@@ -341,11 +297,8 @@ function render({ model, el }) {
     const { marking } = state;
     const now = sentences[state.sentence];
     const n = now.source.length;
-    sentence.set(state.sentence);
-    rule.set(state.rule === "argmax" ? 0 : 1);
-    threshold.set(state.threshold);
+    sync(state);
     threshold.el.hidden = state.rule === "argmax";
-    shift.set(state.shift);
     toggle.textContent = marking ? "Reveal" : "Predict first: mark the links";
     const name = several ? `model ${now.model}` : "the model";
     whose.textContent = `Attention of ${name}: rows target, columns source`;
@@ -447,7 +400,7 @@ export default {
   rebuild: ["sentences"],
   share: {
     sentence: (x, get) => whole(0, get("sentences").length - 1)(x),
-    rule: oneOf(["argmax", "threshold"]),
+    rule: oneOf(RULES),
     threshold: within(0, 1),
     shift: whole(-1, 1),
   },

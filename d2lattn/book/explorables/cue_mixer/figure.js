@@ -3,7 +3,6 @@ import {
   attr,
   begin,
   bind,
-  choice,
   clamp,
   clip,
   dot,
@@ -14,6 +13,7 @@ import {
   h,
   headLine,
   heatmap,
+  knobs,
   larger,
   more,
   noteLine,
@@ -29,6 +29,7 @@ import {
   show,
   slider,
   softmax,
+  stroke,
   toolRow,
   update,
   within,
@@ -49,17 +50,9 @@ function render({ model, el }) {
   const start = read();
   const { items, asks } = start;
 
-  const strength = slider({
-    ...{ label: "How strongly the query speaks", min: 0, max: LOUDEST, step: 0.1 },
-    value: start.strength,
-    oninput: (x) => update(model, { strength: x }),
-  });
-  const ask = choice({
-    label: "The query asks for something",
-    options: asks,
-    value: start.ask,
-    onchange: (index) => update(model, { ask: index }),
-  });
+  const { number, pick, sync } = knobs(model);
+  const strength = number("strength", "How strongly the query speaks", 0, LOUDEST, { step: 0.1 });
+  const ask = pick("ask", "The query asks for something", asks);
 
   // What a look has to give is one strip, always as long: who gets more leaves less to the others.
   const strip = h("div", { class: "d2lx-shares", role: "img" });
@@ -133,7 +126,7 @@ function render({ model, el }) {
     label: "The values and where the pooled value falls",
     ...{ height: 92, xLabel: "value", pad: 16, onresize: () => live?.redraw() },
   });
-  const arrow = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 3 });
+  const arrow = stroke("ink", 3);
   line.data.append(arrow);
   // The axis holds the values of the page and keeps still while one is moved along it.
   const of = (model.first ?? model.get)("values");
@@ -213,8 +206,7 @@ function render({ model, el }) {
     attr(strip, {
       "aria-label": weights.map((w, i) => `${clip(items[i], 60)} ${fixed(w)}`).join(", "),
     });
-    strength.set(state.strength);
-    ask.set(state.ask);
+    sync(state);
     rows.forEach((row, i) => {
       row.stands.set(state.salience[i]);
       row.match.textContent = `q·k = ${fixed(state.matches[i][state.ask])}`;

@@ -7,16 +7,17 @@ import {
   fixed,
   h,
   headLine,
+  knobs,
   more,
   plot,
   pool,
   predictFirst,
   presets,
   reader,
+  readout,
+  readoutRow,
   resetButton,
-  slider,
   toolRow,
-  update,
   whole,
 } from "../kit/index.js";
 
@@ -34,7 +35,7 @@ function sentence(text, marks) {
 function render({ model, el }) {
   begin(el, "A short sentence, counted from another place");
   const read = reader(model, ["source", "wanted", "names", "written", "wrong", "bleu", "place"]);
-  const { source, wanted, names, bleu, place: first } = read();
+  const { source, wanted, names, bleu } = read();
   const count = bleu[0].length;
 
   const places = source.map((word) => {
@@ -45,15 +46,11 @@ function render({ model, el }) {
   english.append(...places.map((one) => one.el));
   const rows = names.map((name, k) => {
     const line = h("p", { class: "d2lx-written", dir: "auto" });
-    const data = h("data", { "data-name": `bleu-${k}` });
-    return { line, data, el: h("div", {}, headLine(clip(name, 40)), line) };
+    const bleu = readout(clip(name, 40), `bleu-${k}`, 1);
+    return { line, bleu, el: h("div", {}, headLine(clip(name, 40)), line) };
   });
   const right = h("p", { class: "d2lx-written", dir: "auto" }, clip(wanted.join(" "), 400));
-  const move = slider({
-    ...{ label: "Place of the first word", min: 0, max: count - 1, step: 1, value: first },
-    text: (x) => fixed(x, 0),
-    oninput: (x) => update(model, { place: Math.round(x) }),
-  });
+  const move = knobs(model).count("place", "Place of the first word", 0, count - 1);
 
   const chart = plot({
     ...{ label: "BLEU of many short sentences by the place of the first word", height: 190 },
@@ -64,13 +61,7 @@ function render({ model, el }) {
   const dots = pool(chart.data, "circle", { fill: "var(--d2lx-ink)", r: 5 });
   const labels = pool(chart.data, "text", { class: "d2lx-tick", "text-anchor": "end" });
 
-  const readouts = h(
-    "div",
-    { class: "d2lx-readouts" },
-    ...rows.map((row, k) =>
-      h("div", { class: "d2lx-readout" }, h("span", {}, clip(names[k], 40)), row.data),
-    ),
-  );
+  const readouts = readoutRow(...rows.map((row) => row.bleu.el));
   const predict = predictFirst({
     question: `From this first place on: which BLEU will ${clip(names[0], 40)} reach?`,
     label: "Your guess: BLEU of many short sentences",
@@ -110,8 +101,7 @@ function render({ model, el }) {
     });
     rows.forEach((row, k) => {
       row.line.replaceChildren(...sentence(written[k][place], wrong[k][place]));
-      attr(row.data, { value: bleu[k][place] });
-      row.data.textContent = fixed(bleu[k][place], 1);
+      row.bleu.set(bleu[k][place]);
     });
     chart.limits([0, count - 1], [0, 100]);
     lines(names.length).forEach((line, k) => {

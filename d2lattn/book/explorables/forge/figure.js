@@ -7,7 +7,8 @@ import {
   heatmap,
   noteLine,
   onCanvas,
-  s,
+  outlined,
+  weightsOf,
   whole,
   within,
 } from "../kit/index.js";
@@ -20,21 +21,15 @@ const STATE = ["sentence", "drawn", "shift", "threshold", "darkest", "gold"];
 // possible links without the sure ones.
 const unpack = (one) => ({
   ...one,
-  weights: one.weights.map((rows) =>
-    rows.map((row) => one.source.map((_, i) => (row[i] ?? 0) / 10000)),
-  ),
+  weights: one.weights.map((rows) => rows.map((row) => weightsOf(row, one.source.length))),
   possible: [...one.sure, ...one.possible],
 });
 
-// A light line under a dark one: seen on every cell.
-const outline = ({ x, y, width, height }, dashed) =>
-  ["var(--d2lx-paper)", "var(--d2lx-ink)"].map((stroke, top) =>
-    s("rect", {
-      ...{ x: x + 2, y: y + 2, width: width - 4, height: height - 4, fill: "none", stroke },
-      "stroke-width": top ? 2 : 4.5,
-      "stroke-dasharray": top && dashed ? "3 3" : "none",
-      "data-gold": top ? (dashed ? "possible" : "sure") : "halo",
-    }),
+const outline = ({ x, y, width, height }, kind) =>
+  outlined(
+    { x: x + 2, y: y + 2, width: width - 4, height: height - 4 },
+    kind,
+    kind === "sure" ? null : "3 3",
   );
 
 function render({ model, el }) {
@@ -100,7 +95,7 @@ function render({ model, el }) {
         const boxes = setting.gold
           ? one.possible
               .filter(([, t]) => rows.includes(t))
-              .map(([i, t]) => outline(box(rows.indexOf(t), i), goldOf(t, i) === "possible"))
+              .map(([i, t]) => outline(box(rows.indexOf(t), i), goldOf(t, i)))
           : [];
         layer.replaceChildren(...boxes.flat());
       },

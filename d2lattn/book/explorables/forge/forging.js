@@ -1,14 +1,13 @@
 // The reader's own forgery, and the evidence that exposes it.
 import {
-  check,
-  choice,
   fixed,
   h,
+  knobs,
   noteLine,
   presets,
   resetButton,
   show,
-  slider,
+  tableOf,
   toolRow,
   update,
 } from "../kit/index.js";
@@ -32,33 +31,22 @@ const ROWS = [
  */
 export function forging(model, data) {
   const { sentences, translators } = data;
-  const set = (name) => (x) => update(model, { [name]: x });
-  const sentence = choice({
-    label: "Sentence",
-    options: sentences.map(({ source }) => source.join(" ")),
-    onchange: set("sentence"),
-  });
-  const encoder = choice({
-    label: "Encoder",
-    options: translators.map(({ name }) => name),
-    onchange: set("drawn"),
-  });
-  const shift = slider({
-    ...{ label: "Label of a row", min: -1, max: 1, step: 1, value: 0 },
-    text: (x) => LABELS[Math.round(x) + 1],
-    oninput: set("shift"),
-  });
+  const knob = knobs(model);
+  const titles = sentences.map(({ source }) => source.join(" "));
+  const named = translators.map(({ name }) => name);
   const bleu = translators.map((t) => `${t.name} ${fixed(t.bleu, 1)}`).join(", ");
-  const round = (name) => (x) => update(model, { [name]: Math.round(x * STEPS) / STEPS });
-  const threshold = slider({
-    ...{ label: "No ink below", min: 0, max: 1 - 1 / STEPS, step: 1 / STEPS, value: 0 },
-    oninput: round("threshold"),
+  const inSteps = (name) => ({
+    step: 1 / STEPS,
+    oninput: (x) => update(model, { [name]: Math.round(x * STEPS) / STEPS }),
   });
-  const darkest = slider({
-    ...{ label: "Full ink from", min: 1 / STEPS, max: 1, step: 1 / STEPS, value: 1 },
-    oninput: round("darkest"),
-  });
-  const gold = check({ label: "Outline gold links", onchange: set("gold") });
+  const moved = [
+    knob.pick("sentence", "Sentence", titles),
+    knob.pick("drawn", "Encoder", named),
+    knob.count("shift", "Label of a row", -1, 1, { text: (x) => LABELS[Math.round(x) + 1] }),
+    knob.number("threshold", "No ink below", 0, 1 - 1 / STEPS, inSteps("threshold")),
+    knob.number("darkest", "Full ink from", 1 / STEPS, 1, inSteps("darkest")),
+    knob.tick("gold", "Outline gold links"),
+  ];
   const ready = presets(model, [
     ["Slip of one row", { ...HONEST, shift: -1 }],
     ["Make it look sure", { ...HONEST, threshold: 0.4, darkest: 0.4 }],
@@ -67,38 +55,16 @@ export function forging(model, data) {
   const cells = ROWS.map(([, name]) =>
     ["here", "all"].map((where) => h("data", { "data-name": `${where}-${name}` })),
   );
-  const table = h(
-    "table",
+  const table = tableOf(
     {},
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        h("th", { scope: "col" }, "Evidence"),
-        h("th", { scope: "col" }, "here"),
-        h("th", { scope: "col" }, "all"),
-      ),
-    ),
-    h(
-      "tbody",
-      {},
-      ...ROWS.map(([label], i) =>
-        h("tr", {}, h("th", { scope: "row" }, label), ...cells[i].map((data) => h("td", {}, data))),
-      ),
-    ),
+    ["Evidence", "here", "all"],
+    ROWS.map(([label], i) => [label, ...cells[i]]),
   );
   const supports = h("p", { "data-name": "forged-verdict" });
   const controls = h(
     "div",
     {},
-    sentence.el,
-    encoder.el,
-    shift.el,
-    threshold.el,
-    darkest.el,
-    gold.el,
+    ...moved.map((one) => one.el),
     toolRow(...ready, resetButton(model, MOVED)),
   );
   const note = noteLine();
@@ -110,12 +76,7 @@ export function forging(model, data) {
   function draw(state) {
     const setting = /** @type {any} */ (state);
     const one = sentences[state.sentence];
-    sentence.set(state.sentence);
-    encoder.set(state.drawn);
-    shift.set(state.shift);
-    threshold.set(state.threshold);
-    darkest.set(state.darkest);
-    gold.set(state.gold);
+    knob.sync(state);
     const found = [
       rates(count(one, setting)),
       rates(total(data.tallies[key(setting)], state.threshold)),

@@ -4,7 +4,6 @@ import {
   begin,
   bind,
   check,
-  choice,
   clamp,
   clip,
   columns,
@@ -14,19 +13,22 @@ import {
   headLine,
   heatmap,
   inkRgb,
+  knobs,
+  listed,
   more,
   noteLine,
   oneOf,
   predictOne,
   reader,
+  readout,
   readoutRow,
   resetButton,
   short,
   show,
-  slider,
   sum,
   toolRow,
   update,
+  weightsOf,
   whole,
 } from "../kit/index.js";
 import { contributions, digitsFor, lost, place, worth } from "./subsets.js";
@@ -38,9 +40,7 @@ const INSTEAD = { zero: "zeros", mean: "its mean" };
 
 // Weights come in ten-thousandths, where most are 0 as { place: weight }.
 function unpack(one) {
-  const weights = one.weights.map((rows) =>
-    rows.map((row) => one.keys.map((_, k) => (row[k] ?? 0) / 10000)),
-  );
+  const weights = one.weights.map((rows) => rows.map((row) => weightsOf(row, one.keys.length)));
   const parts = weights.map((rows, i) => contributions(rows, one.lengths[i]));
   const largest = Math.max(...parts.flat(2));
   // One scale for all heads, so that a head that adds little is pale.
@@ -48,9 +48,7 @@ function unpack(one) {
   return { ...one, weights, parts, shares, largest };
 }
 
-const list = (words) =>
-  words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : words.join("");
-const named = (heads) => `head${heads.length > 1 ? "s" : ""} ${list(heads.map((i) => i + 1))}`;
+const named = (heads) => `head${heads.length > 1 ? "s" : ""} ${listed(heads.map((i) => i + 1))}`;
 
 // A number with a bar under it or beside it.
 function gauge(name) {
@@ -97,10 +95,7 @@ function render({ model, el }) {
     const label = h("span", {}, ["off together", "one at a time, added up"][i]);
     return h("div", { role: "listitem" }, label, one.track, one.data);
   });
-  const levels = ["now", "all", "none"].map((name) => h("data", { "data-name": name }));
-  const level = levels.map((data, i) =>
-    h("div", { class: "d2lx-readout" }, h("span", {}, ["now", "all on", "all off"][i]), data),
-  );
+  const levels = [readout("now", "now"), readout("all on", "all"), readout("all off", "none")];
   const told = formulaLine();
   const rows = heads.map((i) => {
     const box = check({
@@ -143,17 +138,15 @@ function render({ model, el }) {
     h("tbody", {}, ...rows.map((row) => row.el)),
   );
   const [note, orders] = [noteLine(), noteLine()];
-  const instead = choice({
-    label: "A head that is off gives",
-    options: kinds.map((kind) => INSTEAD[kind]),
-    onchange: (k) => update(model, { instead: kinds[k] }),
-  });
+  const { count, pick } = knobs(model);
+  const gives = kinds.map((kind) => INSTEAD[kind]);
+  const instead = pick("instead", "A head that is off gives", gives, kinds);
   instead.el.hidden = kinds.length < 2;
   const predict = predictOne({
     question: "Which single head can be switched off at the least cost, all others being on?",
     options: heads.map((i) => `Head ${i + 1}`),
     opening: "The losses are hidden; the maps are not. Choose a head, then reveal.",
-    covered: [...bars, level[0], told, ...rows.flatMap((row) => row.cells)],
+    covered: [...bars, levels[0].el, told, ...rows.flatMap((row) => row.cells)],
     judge(guess) {
       const costs = worth(losses()).map((one) => one.last);
       const best = costs.indexOf(Math.min(...costs));
@@ -164,21 +157,13 @@ function render({ model, el }) {
     },
   });
 
-  const view = choice({
-    label: "View",
-    options: VIEWS,
-    onchange: (k) => update(model, { view: VIEWS[k] }),
-  });
-  const head = slider({
-    ...{ label: "Head shown", min: 1, max: heads.length, step: 1, value: 1 },
+  const view = pick("view", "View", VIEWS, VIEWS);
+  const head = count("head", "Head shown", 1, heads.length, {
     text: (x) => `${Math.round(x)} of ${heads.length}`,
     oninput: (x) => update(model, { head: Math.round(x) - 1 }),
   });
-  const example = choice({
-    label: "Input",
-    options: examples.map((one) => one.name),
-    onchange: (k) => update(model, { example: k }),
-  });
+  const names = examples.map((one) => one.name);
+  const example = pick("example", "Input", names);
   example.el.hidden = examples.length < 2;
   const title = headLine();
   const scale = noteLine();
@@ -202,7 +187,7 @@ function render({ model, el }) {
           toolRow(predict.toggle, predict.leave),
           predict.form,
           predict.verdict,
-          readoutRow(...level),
+          readoutRow(...levels.map((level) => level.el)),
         ],
         more: [table, note, orders],
       }),
@@ -247,8 +232,8 @@ function render({ model, el }) {
     const found = losses();
     const worths = worth(found);
     const widest = Math.max(0, ...worths.flatMap((one) => WORTH.map((name) => one[name]))) || 1;
-    show(levels[1], found.at(-1), digits());
-    show(levels[2], found[0], digits());
+    levels[1].set(found.at(-1), digits());
+    levels[2].set(found[0], digits());
     rows.forEach((row, i) => {
       row.worths.forEach((cell, k) => {
         const x = worths[i][WORTH[k]];
@@ -267,7 +252,7 @@ function render({ model, el }) {
   const drawLoss = once((on) => {
     const found = losses();
     const current = found[place(on)];
-    show(levels[0], current, digits());
+    levels[0].set(current, digits());
     const { off, together: all, each } = lost(found, on);
     // The longer of the two is full, so that the other is seen as a share of it.
     const added = sum(each);
@@ -280,7 +265,7 @@ function render({ model, el }) {
       for (const cell of cells.slice(1)) cell.hidden = off.length < 2;
     orders.hidden = off.length < 2;
     const times = added > 0 && all > 0 ? ` Together ${fixed(all / added, 1)} times as much.` : "";
-    const alone = ` One at a time: ${list(each.map(signed))}, added up ${signed(added)}.${times}`;
+    const alone = ` One at a time: ${listed(each.map(signed))}, added up ${signed(added)}.${times}`;
     told.textContent = off.length
       ? `Without ${named(off)}: ${signed(all)}.${off.length > 1 ? alone : ""}`
       : "All heads are on. Switch some off.";

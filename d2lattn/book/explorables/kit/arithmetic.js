@@ -13,15 +13,6 @@ export const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 export const linspace = (low, high, n) =>
   Array.from({ length: n }, (_, i) => low + ((high - low) * i) / Math.max(1, n - 1));
 
-/** @param {number[][]} A */
-export const transpose = (A) => A[0].map((_, j) => A.map((row) => row[j]));
-
-/** (n, k) x (k, m) -> (n, m). @param {number[][]} A @param {number[][]} B */
-export const matmul = (A, B) => {
-  const columns = transpose(B);
-  return A.map((row) => columns.map((column) => dot(row, column)));
-};
-
 /** Population variance: divided by n. @param {number[]} xs */
 export const variance = (xs) => {
   const mean = sum(xs) / xs.length;

@@ -109,6 +109,9 @@ export function check({ label, onchange }) {
 /** @param {string} label @param {() => void} onclick */
 export const button = (label, onclick) => h("button", { type: "button", onclick }, label);
 
+/** At an end a button says so; not disabled: the focus stays where the reader left it. @param {Element} one @param {boolean} ended */
+export const atEnd = (one, ended) => attr(one, { "aria-disabled": ended ? "true" : null });
+
 /**
  * Puts the named traits back to what they were when the figure was drawn; in a page, to what they
  * were before a link or the reader changed them. It leaves alone which view is shown, and what

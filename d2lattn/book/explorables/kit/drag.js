@@ -1,4 +1,4 @@
-import { attr, modified, s } from "./elements.js";
+import { attr, onKeys, s } from "./elements.js";
 
 /**
  * Makes an SVG shape a point that moves: by mouse, by touch and by arrow keys. Draw the shape
@@ -27,7 +27,7 @@ export function draggable(axes, shape, { label, step, onmove }) {
       [x, y] = placed;
     });
   };
-  el.addEventListener("keydown", (event) => {
+  onKeys(el, (key, event) => {
     /** @type {Record<string, [number, number]>} */
     const signs = {
       ArrowLeft: [-1, 0],
@@ -35,15 +35,14 @@ export function draggable(axes, shape, { label, step, onmove }) {
       ArrowUp: [0, 1],
       ArrowDown: [0, -1],
     };
-    const sign = signs[event.key];
-    if (!sign || modified(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
+    const sign = signs[key];
+    if (!sign) return;
     const many = event.shiftKey ? 10 : 1;
     const [dx, dy] = step();
     // Where one direction is fixed, all four arrows move along the other.
     const [byX, byY] = [dy ? sign[0] : sign[0] || sign[1], dx ? sign[1] : sign[0] || sign[1]];
     go(x + many * dx * byX, y + many * dy * byY);
+    return true;
   });
   // Browsers ignore touch-action on shapes, and scroll the page unless the touch itself is taken.
   el.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });

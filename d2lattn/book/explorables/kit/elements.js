@@ -111,5 +111,86 @@ export function onWidth(element, callback) {
 export const larger = () =>
   parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
 
+/**
+ * An open line: stroke("ink", 2.5).
+ * @param {string} colour
+ * @param {number} width
+ * @param {Values} values
+ */
+export const stroke = (colour, width, values = {}) =>
+  s("path", {
+    ...{ fill: "none", stroke: `var(--d2lx-${colour})`, "stroke-width": width },
+    ...values,
+  });
+
+/**
+ * A box around something gold: a light line under a dark one, seen on every cell.
+ * @param {Values} place @param {string} kind @param {string | null} dashes
+ */
+export const outlined = (place, kind, dashes) =>
+  [
+    { stroke: "var(--d2lx-paper)", "stroke-width": 4.5, "data-gold": "halo" },
+    {
+      ...{ stroke: "var(--d2lx-ink)", "stroke-width": 2 },
+      ...{ "stroke-dasharray": dashes, "data-gold": kind },
+    },
+  ].map((look) => s("rect", { ...place, fill: "none", ...look }));
+
+/**
+ * A table with its own names for columns and rows: [["a", cell, cell], …].
+ * @param {Values} values
+ * @param {(Node | string)[]} columns
+ * @param {(Node | string)[][]} rows
+ */
+export function tableOf(values, columns, rows) {
+  const named = (/** @type {(Node | string)} */ name, /** @type {string} */ scope) =>
+    name instanceof Element && name.tagName === "TH" ? name : h("th", { scope }, name);
+  const cell = (/** @type {Node | string} */ one) =>
+    one instanceof Element && one.tagName === "TD" ? one : h("td", {}, one);
+  return h(
+    "table",
+    values,
+    h("thead", {}, h("tr", {}, ...columns.map((name) => named(name, "col")))),
+    h(
+      "tbody",
+      {},
+      ...rows.map(([name, ...cells]) => h("tr", {}, named(name, "row"), ...cells.map(cell))),
+    ),
+  );
+}
+
 /** Such keys are the browser's: Alt with the left arrow goes back. @param {KeyboardEvent} event */
 export const modified = (event) => event.altKey || event.ctrlKey || event.metaKey;
+
+/**
+ * Hear keys: act(key, event) returns true where it has taken the key, which no other then hears; the
+ * notebook has its own use for some.
+ * @param {Element} element
+ * @param {(key: string, event: KeyboardEvent) => boolean | undefined | void} act
+ */
+export const onKeys = (element, act) =>
+  element.addEventListener("keydown", (given) => {
+    const event = /** @type {KeyboardEvent} */ (given);
+    if (modified(event) || !act(event.key, event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+/**
+ * The keys of a slider, on an element that is one: go(place) to the next place, the first or the
+ * last; it may lie outside.
+ * @param {Element} element
+ * @param {() => number} now
+ * @param {number} last
+ * @param {(place: number) => void} go
+ */
+export const onSteps = (element, now, last, go) =>
+  onKeys(element, (key) => {
+    /** @type {Record<string, number>} */
+    const to = {
+      ...{ ArrowLeft: now() - 1, ArrowDown: now() - 1, Home: 0 },
+      ...{ ArrowRight: now() + 1, ArrowUp: now() + 1, End: last },
+    };
+    if (key in to) go(to[key]);
+    return key in to;
+  });

@@ -1,5 +1,5 @@
 import { clamp } from "./arithmetic.js";
-import { attr, clip, freshId, h, larger, modified, onWidth, s } from "./elements.js";
+import { attr, clip, freshId, h, larger, onKeys, onWidth, s } from "./elements.js";
 import { inked, inkOn } from "./ink.js";
 import { announce } from "./life.js";
 import { fixed } from "./numbers.js";
@@ -179,7 +179,7 @@ export function heatmap(spec) {
     requestAnimationFrame(() => {
       announce(stage, line.textContent ?? "", "cell");
     });
-  stage.addEventListener("keydown", (event) => {
+  onKeys(stage, (key) => {
     /** @type {Record<string, [number, number]>} */
     const steps = {
       ArrowUp: [-1, 0],
@@ -189,17 +189,15 @@ export function heatmap(spec) {
       Home: [0, -m],
       End: [0, m],
     };
-    const step = steps[event.key];
-    const pick = onpick && (event.key === "Enter" || event.key === " ");
-    if ((!step && !pick) || modified(event)) return;
-    // The notebook has its own use for these keys.
-    event.preventDefault();
-    event.stopPropagation();
+    const step = steps[key];
+    const pick = onpick && (key === "Enter" || key === " ");
+    if (!step && !pick) return;
     if (pick) onpick(ci, cj);
     else go(ci + step[0], cj + step[1]);
     const { x } = box(ci, cj);
     stage.scrollLeft = clamp(stage.scrollLeft, x + w - stage.clientWidth, Math.max(0, x - w));
     tell();
+    return true;
   });
   const point = (/** @type {MouseEvent} */ event) => {
     const area = stage.getBoundingClientRect();

@@ -22,6 +22,12 @@ export function short(x, digits = 3) {
 }
 
 /**
+ * A row of weights as it arrives: in ten-thousandths, where most are 0 as { place: weight }.
+ * @param {Record<number, number>} row @param {number} n
+ */
+export const weightsOf = (row, n) => Array.from({ length: n }, (_, i) => (row[i] ?? 0) / 10000);
+
+/**
  * Print a number in a <data> element, with all its digits in the value attribute.
  * @param {Element} element
  * @param {number} x
@@ -39,5 +45,5 @@ export function show(element, x, digits = 2) {
 export function readout(label, name, digits = 3) {
   const data = h("data", { "data-name": name });
   const el = h("div", { class: "d2lx-readout" }, h("span", {}, label), data);
-  return { el, set: (/** @type {number} */ x) => show(data, x, digits) };
+  return { el, data, set: (/** @type {number} */ x, now = digits) => show(data, x, now) };
 }

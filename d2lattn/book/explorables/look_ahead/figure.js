@@ -7,7 +7,7 @@ import {
   clip,
   fixed,
   h,
-  modified,
+  onKeys,
   resetButton,
   show,
   toolRow,
@@ -30,13 +30,12 @@ const NAMES = ["place", "sign"];
 
 /** The arrow keys go along a row of buttons. @param {HTMLElement} row @param {HTMLElement[]} all */
 function alongByKeys(row, all) {
-  row.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  onKeys(row, (key, event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
     const from = all.indexOf(/** @type {HTMLElement} */ (event.target));
-    if (!by || from < 0 || modified(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
+    if (!by || from < 0) return;
     all[(from + by + all.length) % all.length].focus();
+    return true;
   });
 }
 

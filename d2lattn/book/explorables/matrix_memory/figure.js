@@ -3,16 +3,16 @@ import {
   attr,
   begin,
   bind,
-  choice,
   columns,
   fixed,
   h,
   headLine,
+  knobs,
   more,
   reader,
   resetButton,
   show,
-  slider,
+  tableOf,
   toolRow,
   update,
 } from "../kit/index.js";
@@ -36,35 +36,24 @@ function render({ model, el }) {
   begin(el, "Matrix memory");
   const state = reader(model, NAMES);
   const start = state();
-  const told = slider({
-    ...{ label: "Guests told", min: 0, max: GUESTS.length, step: 1, value: start.told },
-    text: (x) => `${Math.round(x)}`,
-    oninput: (x) => update(model, { told: Math.round(x) }),
-  });
-  const keep = slider({
-    ...{ label: "Kept at each new guest", min: LEAST, max: 1, step: 0.05, value: start.keep },
+  const { number, count: counted, pick, sync } = knobs(model);
+  const told = counted("told", "Guests told", 0, GUESTS.length);
+  const keep = number("keep", "Kept at each new guest", LEAST, 1, {
+    step: 0.05,
     oninput: (x) => update(model, { keep: Number(x.toFixed(2)) }),
   });
-  const asked = choice({
-    label: "Who asks",
-    options: GUESTS.map((name, i) => `${name} (${DRINKS[WISHES[i]]})`),
-    onchange: (i) => update(model, { asked: i }),
-  });
+  const guests = GUESTS.map((name, i) => `${name} (${DRINKS[WISHES[i]]})`);
+  const asked = pick("asked", "Who asks", guests);
 
   const entries = DRINKS.map((_, i) => h("data", { "data-name": `key-${i}` }));
   const cells = DRINKS.map((_, i) => DRINKS.map((_, j) => cell(`cell-${i}-${j}`)));
   const sums = DRINKS.map((_, j) => cell(`read-${j}`));
   const whose = h("th", { scope: "col" });
-  const head = h("tr", {}, whose, ...DRINKS.map((drink) => h("th", { scope: "col" }, drink)));
-  const lines = cells.map((row, i) =>
-    h("tr", {}, h("th", { scope: "row" }, entries[i]), ...row.map((one) => one.el)),
-  );
-  const reads = h("tr", {}, h("th", { scope: "row" }, "gets"), ...sums.map((one) => one.el));
-  const table = h(
-    "table",
+  const lines = [...cells, sums].map((row) => row.map((one) => one.el));
+  const table = tableOf(
     { class: "d2lx-memory", "aria-label": "The matrix, and what a key reads in it" },
-    h("thead", {}, head),
-    h("tbody", {}, ...lines, reads),
+    [whose, ...DRINKS],
+    [...entries, "gets"].map((name, i) => [name, ...lines[i]]),
   );
   const list = h("ul", { class: "d2lx-guests", "aria-label": "Who is served right" });
   const tools = toolRow(resetButton(model, NAMES));
@@ -78,9 +67,7 @@ function render({ model, el }) {
 
   function draw() {
     const now = /** @type {any} */ (state());
-    told.set(now.told);
-    asked.set(now.asked);
-    keep.set(now.keep);
+    sync(now);
     const matrix = memory(now);
     const found = read(matrix, now.asked);
     whose.textContent = `key of ${GUESTS[now.asked]}`;

@@ -3,7 +3,6 @@ import {
   attr,
   begin,
   bind,
-  choice,
   clamp,
   columns,
   dot,
@@ -15,12 +14,13 @@ import {
   kernelPrediction,
   kernels,
   kernelWeights,
+  knobs,
   leaveOneOutError,
   linspace,
-  modified,
   more,
   noteLine,
   oneOf,
+  onKeys,
   plot,
   pool,
   predictFirst,
@@ -30,14 +30,15 @@ import {
   resetButton,
   s,
   short,
-  slider,
   softmax,
+  stroke,
   sum,
   toolRow,
   update,
   within,
 } from "../kit/index.js";
 
+const VIEWS = ["regression", "norms"];
 const KINDS = ["gaussian", "boxcar", "epanechnikov", "triangular"];
 
 // The second view lays the keys on a circle, by their x, and stretches every second one. Returns
@@ -85,44 +86,17 @@ function render({ model, el }) {
   fit(start);
   let current = 0;
 
-  const change = (name) => (x) => update(model, { [name]: x });
   const onresize = () => live?.redraw();
-  const bandwidth = slider({
-    label: "Bandwidth h",
-    min: widest(start.xs) / 200,
-    max: widest(start.xs) * 2,
-    step: 0.05,
-    log: true,
-    value: start.bandwidth,
+  const { number, pick, sync } = knobs(model);
+  const reach = (xs) => /** @type {[number, number]} */ ([widest(xs) / 200, widest(xs) * 2]);
+  const bandwidth = number("bandwidth", "Bandwidth h", ...reach(start.xs), {
+    ...{ step: 0.05, log: true },
     text: (x) => fixed(x, x < 10 ? Math.max(1, digits(start.xs)) : digits(start.xs)),
-    oninput: change("bandwidth"),
   });
-  const query = slider({
-    label: "Query x",
-    min: xLimits[0],
-    max: xLimits[1],
-    step: step[0],
-    value: start.query,
-    oninput: change("query"),
-  });
-  const kernel = choice({
-    label: "Kernel K",
-    options: KINDS,
-    onchange: (i) => update(model, { kernel: KINDS[i] }),
-  });
-  const view = choice({
-    label: "View",
-    options: ["regression", "keys in the plane"],
-    onchange: (i) => update(model, { view: ["regression", "norms"][i] }),
-  });
-  const stretch = slider({
-    label: "Length of every second key",
-    min: 0.5,
-    max: 2,
-    step: 0.05,
-    value: 1,
-    oninput: change("stretch"),
-  });
+  const query = number("query", "Query x", ...xLimits, { step: step[0] });
+  const kernel = pick("kernel", "Kernel K", KINDS, KINDS);
+  const view = pick("view", "View", ["regression", "keys in the plane"], VIEWS);
+  const stretch = number("stretch", "Length of every second key", 0.5, 2, { step: 0.05 });
 
   const chart = plot({
     label: "Data, fitted curve and prediction",
@@ -132,9 +106,9 @@ function render({ model, el }) {
     onresize,
   });
   const curve = s("path", { class: "d2lx-line" });
-  const dropped = s("path", { stroke: "var(--d2lx-blue)", "stroke-dasharray": "4 3" });
+  const dropped = stroke("blue", 1, { "stroke-dasharray": "4 3" });
   const answer = s("circle", { r: 6, fill: "var(--d2lx-blue)" });
-  const guessed = s("path", { stroke: "var(--d2lx-green)", "stroke-width": 3 });
+  const guessed = stroke("green", 3);
   const bell = s("path", {
     fill: "var(--d2lx-ink)",
     "fill-opacity": 0.22,
@@ -142,7 +116,7 @@ function render({ model, el }) {
   });
   const stems = s("g");
   const stem = pool(stems, "path", { stroke: "var(--d2lx-ink)", "stroke-width": 3 });
-  const span = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5, fill: "none" });
+  const span = stroke("ink", 1.5);
   const spanName = s("text", { class: "d2lx-tick", "text-anchor": "middle" }, "bandwidth");
   const hidden = s("g", {}, stems, curve, dropped, answer);
   const pointGroup = s("g");
@@ -177,11 +151,11 @@ function render({ model, el }) {
         current = i;
         points.forEach((point, j) => point.mover.el.setAttribute("tabindex", j === i ? 0 : -1));
       });
-      mover.el.addEventListener("keydown", (event) => {
-        const to = { PageDown: i + 1, PageUp: i - 1 }[event.key];
-        if (to === undefined || modified(event)) return;
-        event.preventDefault();
+      onKeys(mover.el, (key) => {
+        const to = { PageDown: i + 1, PageUp: i - 1 }[key];
+        if (to === undefined) return;
         points[clamp(to, 0, points.length - 1)].mover.el.focus();
+        return true;
       });
       pointGroup.append(mover.el);
       points.push({ element, mover });
@@ -210,7 +184,7 @@ function render({ model, el }) {
     onresize,
   });
   const rays = pool(plane.data, "path", { stroke: "var(--d2lx-orange)", "stroke-width": 2 });
-  const asked = s("path", { stroke: "var(--d2lx-blue)", "stroke-width": 4 });
+  const asked = stroke("blue", 4);
   plane.data.append(asked);
   const pairs = plot({
     label: "Gaussian and dot-product weights",
@@ -381,15 +355,11 @@ function render({ model, el }) {
     const state = read();
     if (fit(state)) {
       predict.range(...yLimits);
-      bandwidth.range(widest(state.xs) / 200, widest(state.xs) * 2);
+      bandwidth.range(...reach(state.xs));
     }
     query.range(...xLimits);
-    query.set(state.query);
+    sync(state);
     const plain = state.view === "regression";
-    view.set(plain ? 0 : 1);
-    kernel.set(KINDS.indexOf(state.kernel));
-    bandwidth.set(state.bandwidth);
-    stretch.set(state.stretch);
     for (const one of [...regression, kernel.el, predict.el]) one.hidden = !plain;
     for (const one of [...norms, stretch.el]) one.hidden = plain;
     (plain ? drawRegression : drawNorms)(state);
@@ -409,7 +379,7 @@ export default {
     query: anywhere,
     bandwidth: (x) => x > 0 && x < 1e9,
     kernel: oneOf(KINDS),
-    view: oneOf(["regression", "norms"]),
+    view: oneOf(VIEWS),
     stretch: within(0.5, 2),
   },
 };

@@ -1,4 +1,4 @@
-import { begin, bind, choice, columns, h, more, oneOf, update, whole } from "../kit/index.js";
+import { begin, bind, columns, h, knobs, more, oneOf, whole } from "../kit/index.js";
 import { orderView } from "./order.js";
 import { FAR, wavesView } from "./waves.js";
 
@@ -20,11 +20,8 @@ function render({ model, el }) {
   const redraw = () => live?.redraw();
   const [order, waves] = [orderView(model, redraw), wavesView(model, redraw)];
   const views = [order, waves];
-  const view = choice({
-    label: "View",
-    options: ["words change places", "waves of positions"],
-    onchange: (k) => update(model, { view: VIEWS[k] }),
-  });
+  const { pick } = knobs(model);
+  const view = pick("view", "View", ["words change places", "waves of positions"], VIEWS);
   const further = Object.values(order.further).map((parts) => h("div", {}, ...parts));
   const fold = columns({ result: [], controls: [view.el, further[0]], more: [further[1]] });
   el.append(...views.map((one) => one.el), more(model, ["view"], [fold]));

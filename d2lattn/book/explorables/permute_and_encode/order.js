@@ -2,12 +2,12 @@
 import {
   announce,
   button,
-  check,
   clip,
   columns,
   h,
   headLine,
   heatmap,
+  knobs,
   predictFirst,
   reader,
   resetButton,
@@ -65,10 +65,8 @@ export function orderView(model, redraw) {
       by < 0 ? "◀" : "▶",
     ),
   );
-  const positions = check({
-    label: "Add positions",
-    onchange: (on) => update(model, { positions: on }),
-  });
+  const { tick, sync } = knobs(model);
+  const positions = tick("positions", "Add positions");
   const rows = outputRows(names, start.W_v.length, redraw);
   const verdict = headLine();
   const matrix = heatmap({
@@ -109,7 +107,7 @@ export function orderView(model, redraw) {
     const { order, places, weights, changes } = found;
     const t = state.word;
     row.set(order, t, state.positions);
-    positions.set(state.positions);
+    sync(state);
     rows.set(found, t);
     const inOrder = order.map((one) => names[one]);
     matrix.set(weights, { rows: inOrder, columns: inOrder, row: places[t] });

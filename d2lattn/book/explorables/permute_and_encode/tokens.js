@@ -1,5 +1,5 @@
 // A row of words that change places: by arrow keys, by mouse and by touch.
-import { attr, clamp, h, modified, toolRow } from "../kit/index.js";
+import { attr, clamp, h, onSteps, toolRow } from "../kit/index.js";
 
 /**
  * { el, set(order, picked, positions) }. The picked word is the one stop of the row, a slider whose
@@ -16,18 +16,6 @@ export function tokenRow(names, onmove, onpick) {
     const token = h("span", { class: "d2lx-token", role: "slider", "aria-label": name }, name);
     attr(token, {
       ...{ dir: "auto", "aria-valuemin": 1, "aria-valuemax": names.length },
-      onkeydown(/** @type {KeyboardEvent} */ event) {
-        const place = order.indexOf(t);
-        /** @type {Record<string, number>} */
-        const to = {
-          ...{ ArrowLeft: place - 1, ArrowDown: place - 1, Home: 0 },
-          ...{ ArrowRight: place + 1, ArrowUp: place + 1, End: last },
-        };
-        if (to[event.key] === undefined || modified(event)) return;
-        event.preventDefault();
-        event.stopPropagation();
-        onmove(t, clamp(to[event.key], 0, last));
-      },
       onpointerdown(/** @type {PointerEvent} */ event) {
         if (event.button) return;
         token.setPointerCapture(event.pointerId);
@@ -46,6 +34,12 @@ export function tokenRow(names, onmove, onpick) {
         if (x > left + width / 2 === to > order.indexOf(t)) onmove(t, to);
       },
     });
+    onSteps(
+      token,
+      () => order.indexOf(t),
+      last,
+      (to) => onmove(t, clamp(to, 0, last)),
+    );
     return token;
   });
   const el = toolRow(...tokens);

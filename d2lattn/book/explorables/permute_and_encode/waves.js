@@ -9,6 +9,7 @@ import {
   formulaLine,
   h,
   inkRgb,
+  knobs,
   noteLine,
   onWidth,
   pool,
@@ -17,7 +18,7 @@ import {
   readoutRow,
   resetButton,
   s,
-  slider,
+  stroke,
   toolRow,
   update,
 } from "../kit/index.js";
@@ -29,9 +30,6 @@ const [WIDTH, PLACES, LEFT, TOP, TALL] = [16, 2 * FAR + 1, 24, 16, 112];
 const MOVED = ["position", "offset", "frequencies"];
 const SPEEDS = frequencies(WIDTH);
 const OFFSETS = Array.from({ length: FAR + 1 }, (_, offset) => offset);
-
-const stroke = (/** @type {string} */ colour, wide = 2.5) =>
-  s("path", { stroke: `var(--d2lx-${colour})`, "stroke-width": wide, fill: "none" });
 
 /** A clock of two hands and the way between them: { svg, set }. @param {number} j which pair */
 function clock(j) {
@@ -81,13 +79,9 @@ function over(last, title, onresize) {
 /** @param {import("../kit/life.js").Model} model @param {() => void} redraw */
 export function wavesView(model, redraw) {
   const read = reader(model, MOVED);
-  const [position, offset] = ["Position i", "Offset δ"].map((label, k) =>
-    slider({
-      ...{ label, min: 0, max: FAR, step: 1, value: 0 },
-      text: String,
-      oninput: (x) => update(model, { [MOVED[k]]: x }),
-    }),
-  );
+  const { count, sync } = knobs(model);
+  const position = count("position", "Position i", 0, FAR);
+  const offset = count("offset", "Offset δ", 0, FAR);
 
   const map = over(PLACES - 1, "position", redraw);
   const canvas = h("canvas", { width: PLACES, height: WIDTH, "aria-hidden": "true" });
@@ -117,7 +111,7 @@ export function wavesView(model, redraw) {
   });
 
   const curve = over(FAR, "offset δ", redraw);
-  const [fromHere, fromZero] = [stroke("blue"), stroke("orange")];
+  const [fromHere, fromZero] = [stroke("blue", 2.5), stroke("orange", 2.5)];
   attr(fromZero, { "stroke-dasharray": "5 7" });
   const spot = s("circle", { r: 5, fill: "var(--d2lx-ink)" });
   const ends = pool(curve.svg, "text", { class: "d2lx-tick", x: LEFT - 6, "text-anchor": "end" })(
@@ -166,9 +160,9 @@ export function wavesView(model, redraw) {
   }
 
   function draw() {
-    const { position: i, offset: by, frequencies: on } = read();
-    position.set(i);
-    offset.set(by);
+    const state = read();
+    const { position: i, offset: by, frequencies: on } = state;
+    sync(state);
     const wide = map.X(1) - LEFT;
     const left = LEFT - wide / 2;
     canvas.style.cssText = `height:${TALL}px;image-rendering:pixelated;left:${left}px;top:${TOP}px;width:${PLACES * wide}px`;

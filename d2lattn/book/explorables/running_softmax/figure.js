@@ -1,24 +1,26 @@
 import {
   announce,
+  atEnd,
   attr,
   begin,
   bind,
   button,
-  check,
   choice,
   clamp,
   fixed,
   formulaLine,
   h,
   headLine,
-  modified,
+  knobs,
   more,
   noteLine,
   oneOf,
+  onKeys,
   presets,
   reader,
+  readout,
+  readoutRow,
   resetButton,
-  slider,
   toolRow,
   update,
   whole,
@@ -65,12 +67,10 @@ function render({ model, el }) {
   );
   const [back, next] = [button("Back", () => go(-1)), button("Next tile", () => go(1))];
   const steps = toolRow(back, next, resetButton(model, NAMES));
-  steps.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!by || modified(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    go(by);
+  onKeys(steps, (key) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    if (by) go(by);
+    return Boolean(by);
   });
 
   const said = h("p", { class: "d2lx-step" });
@@ -85,9 +85,7 @@ function render({ model, el }) {
   const memory = h("div", { class: "d2lx-kept" }, ...cells.map((cell) => cell.el));
   const [before, after] = [strip("s before", "d2lx-was"), strip("s now", "d2lx-is")];
   const [sumLine, valuesLine] = [formulaLine(), formulaLine()];
-  const [answer, full] = ["answer", "full"].map((name) => h("data", { "data-name": name }));
-  const one = (/** @type {Node} */ label, /** @type {Element} */ data) =>
-    h("div", { class: "d2lx-readout" }, label, data);
+  const [answer, full] = [readout("Answer u / s", "answer"), readout("Full softmax", "full")];
   const equal = h("span", { class: "d2lx-equal" });
   const cost = headLine();
 
@@ -101,22 +99,11 @@ function render({ model, el }) {
         step: Math.floor((stepNow() * model.get("tile")) / TILES[i]),
       }),
   });
-  const running = check({
-    label: "Subtract the largest so far",
-    onchange: (on) => update(model, { running: on }),
-  });
-  const shift = slider({
-    ...{ label: "Added to every score", min: 0, max: FAR, step: 1, value: 0, text: written },
-    oninput: (x) => update(model, { shift: Math.round(x) }),
-  });
+  const { tick, count, sync } = knobs(model);
+  const running = tick("running", "Subtract the largest so far");
+  const shift = count("shift", "Added to every score", 0, FAR, { text: written });
   const large = presets(model, [["Scores far too large", { shift: LARGE }]]);
-  const result = h(
-    "div",
-    { class: "d2lx-readouts" },
-    one(h("span", {}, "Answer u / s"), answer),
-    one(h("span", {}, "Full softmax"), full),
-    equal,
-  );
+  const result = readoutRow(answer.el, full.el, equal);
   el.append(
     h(
       "div",
@@ -143,14 +130,12 @@ function render({ model, el }) {
     const [step, all] = [stepNow(), found()];
     const [then, now] = [all[Math.max(0, step - 1)], all[step]];
     const ends = [step === 0, step === counted()];
-    // Not disabled: the focus stays where the reader left it.
-    [back, next].forEach((hand, k) => attr(hand, { "aria-disabled": ends[k] ? "true" : null }));
+    [back, next].forEach((hand, k) => atEnd(hand, ends[k]));
     const what = state.tile === 1 ? "key" : "tile";
     next.textContent = ends[1] ? "All are read" : `Next ${what} (${step + 1} of ${counted()})`;
     keys.set(state, now);
     tile.set(TILES.indexOf(state.tile));
-    running.set(state.running);
-    shift.set(state.shift);
+    sync(state);
     cells[0].el.hidden = !state.running;
     [now.largest, now.sum, now.weighed].forEach((x, i) => {
       attr(cells[i].data, { value: x }).textContent = written(x);
@@ -191,13 +176,13 @@ function render({ model, el }) {
       const words = !now.last ? "none yet" : Number.isFinite(x) ? fixed(x, 3) : written(x);
       attr(data, { value: x }).textContent = words;
     };
-    print(answer, ours);
-    attr(full, { value: theirs }).textContent = fixed(theirs, 3);
+    print(answer.data, ours);
+    full.set(theirs);
     equal.textContent = ends[1] ? (Math.abs(ours - theirs) < 1e-9 ? "Equal." : "Not equal.") : "";
     cost.textContent = `Kept: ${state.running ? 3 : 2} numbers. A row of weights: ${values.length}.`;
     announce(
       el,
-      `${step} of ${counted()} ${what}s read. ${text} s = ${sum}, u = ${weighed}, u / s = ${answer.textContent}. ${equal.textContent}`,
+      `${step} of ${counted()} ${what}s read. ${text} s = ${sum}, u = ${weighed}, u / s = ${answer.data.textContent}. ${equal.textContent}`,
     );
   }
   const live = bind(model, NAMES, draw);

@@ -4,8 +4,6 @@ import {
   begin,
   bind,
   button,
-  check,
-  choice,
   clamp,
   columns,
   draggable,
@@ -15,6 +13,7 @@ import {
   h,
   headLine,
   inkRgb,
+  knobs,
   linspace,
   more,
   noteLine,
@@ -28,8 +27,8 @@ import {
   resetButton,
   s,
   show,
-  slider,
   softmax,
+  stroke,
   toolRow,
   update,
   variance,
@@ -40,6 +39,18 @@ import { contours } from "./contours.js";
 
 const [KEYS, PAIRS, MOST, REACH] = [16, 256, 512, 2.5];
 const SCORES = ["dot", "scaled dot", "additive", "gaussian"];
+const VIEWS = ["softmax", "field"];
+const SHARE = {
+  width: whole(2, MOST),
+  scaled: () => true,
+  temperature: within(0.125, 64),
+  valid_length: whole(0, KEYS),
+  seed: whole(0, 999999),
+  view: oneOf(VIEWS),
+  score: oneOf(SCORES),
+  query: within(-REACH, REACH),
+  key: within(-REACH, REACH),
+};
 const FORMULAS = ["q·k", "q·k / √2", "w·tanh(W_q q + W_k k)", "−‖q − k‖² / 2"];
 
 // Standard normal vectors number first and following. Each uniform number depends on the seed and
@@ -108,20 +119,8 @@ function scorer(kind, [qx, qy], seed) {
 function render({ model, el }) {
   begin(el, "");
   const title = /** @type {Element} */ (el.querySelector(".d2lx-title"));
-  const names = [
-    "width",
-    "scaled",
-    "temperature",
-    "valid_length",
-    "seed",
-    "view",
-    "score",
-    "query",
-    "key",
-  ];
+  const names = Object.keys(SHARE);
   const read = reader(model, names);
-  const start = read();
-  const change = (name) => (x) => update(model, { [name]: x });
   const onresize = () => live?.redraw();
   const numbers = Array.from({ length: KEYS }, (_, i) => String(i + 1));
   let drawn = {};
@@ -185,51 +184,15 @@ function render({ model, el }) {
     return { el, set, slope };
   });
 
-  const view = choice({
-    label: "View",
-    options: ["scores and softmax", "the score as a field"],
-    onchange: (i) => update(model, { view: ["softmax", "field"][i] }),
-  });
-  const inWhole = (x) => String(Math.round(x));
-  const width = slider({
-    label: "Width d",
-    min: 2,
-    max: MOST,
-    step: 1,
-    log: true,
-    value: start.width,
-    text: inWhole,
-    oninput: (x) => update(model, { width: Math.round(x) }),
-  });
-  const scaled = check({
-    label: "Divide by √d (for the scores below)",
-    onchange: change("scaled"),
-  });
-  const temperature = slider({
-    label: "Temperature",
-    min: 0.125,
-    max: 64,
-    step: 0.25,
-    log: true,
-    value: start.temperature,
-    oninput: change("temperature"),
-  });
-  const valid = slider({
-    label: "Valid keys",
-    min: 0,
-    max: KEYS,
-    step: 1,
-    value: start.valid_length,
-    text: inWhole,
-    oninput: change("valid_length"),
-  });
+  const { number, count, pick, tick, sync } = knobs(model);
+  const view = pick("view", "View", ["scores and softmax", "the score as a field"], VIEWS);
+  const width = count("width", "Width d", 2, MOST, { log: true });
+  const scaled = tick("scaled", "Divide by √d (for the scores below)");
+  const temperature = number("temperature", "Temperature", 0.125, 64, { step: 0.25, log: true });
+  const valid = count("valid_length", "Valid keys", 0, KEYS);
   // Two are offered, and another one as soon as it has been set from outside.
   const offered = ["dot", "gaussian"];
-  const score = choice({
-    label: "Score",
-    options: ["dot product", "Gaussian"],
-    onchange: (i) => update(model, { score: offered[i] }),
-  });
+  const score = pick("score", "Score", ["dot product", "Gaussian"], offered);
   const offer = (/** @type {string} */ name) => {
     if (offered.includes(name)) return;
     offered.push(name);
@@ -248,13 +211,8 @@ function render({ model, el }) {
     pad: 52,
   });
   const shares = s("path", { fill: "var(--d2lx-line)" });
-  const theory = s("path", {
-    fill: "none",
-    stroke: "var(--d2lx-ink)",
-    "stroke-width": 2.5,
-    "stroke-dasharray": "6 3",
-  });
-  const rug = s("path", { stroke: "var(--d2lx-ink)", "stroke-width": 1.5 });
+  const theory = stroke("ink", 2.5, { "stroke-dasharray": "6 3" });
+  const rug = stroke("ink", 1.5);
   chart.data.append(shares, theory, rug);
   const found = [readout("Variance measured", "variance"), readout("in theory", "theory")];
   const shown = [readout("Largest weight", "largest"), readout("Entropy (nats)", "entropy")];
@@ -327,9 +285,7 @@ function render({ model, el }) {
     });
   const movers = { query: mover(star, "query", "Query"), key: mover(spot, "key", "Key") };
   // Where the plane is pale, and where it is full of ink.
-  const lines = ["ink", "paper"].map((colour) =>
-    s("path", { fill: "none", stroke: `var(--d2lx-${colour})`, "stroke-width": 0.8 }),
-  );
+  const lines = ["ink", "paper"].map((colour) => stroke(colour, 0.8));
   plane.data.append(...lines, movers.key.el, movers.query.el);
   plane.el.style.position = "relative"; // above the canvas
   const ends = [h("data", { "data-name": "low" }), h("data", { "data-name": "high" })];
@@ -501,13 +457,8 @@ function render({ model, el }) {
   function draw() {
     const state = read();
     const plain = state.view === "softmax";
-    view.set(plain ? 0 : 1);
-    width.set(state.width);
-    scaled.set(state.scaled);
-    temperature.set(state.temperature);
-    valid.set(state.valid_length);
     offer(state.score);
-    score.set(offered.indexOf(state.score));
+    sync(state);
     lay(state.view);
     redraw.hidden = !plain && state.score !== "additive";
     (plain ? drawSoftmax : drawField)(state);
@@ -517,17 +468,4 @@ function render({ model, el }) {
   return live.stop;
 }
 
-export default {
-  render,
-  share: {
-    width: whole(2, MOST),
-    scaled: () => true,
-    temperature: within(0.125, 64),
-    valid_length: whole(0, KEYS),
-    seed: whole(0, 999999),
-    view: oneOf(["softmax", "field"]),
-    score: oneOf(SCORES),
-    query: within(-REACH, REACH),
-    key: within(-REACH, REACH),
-  },
-};
+export default { render, share: SHARE };

@@ -11,6 +11,7 @@ import {
   oneOf,
   reader,
   s,
+  tableOf,
   toolRow,
   update,
   whole,
@@ -98,10 +99,8 @@ function render({ model, el }) {
 
   // The end: all five, and a way to pass them on.
   const score = h("p", { class: "d2lx-claim", tabindex: -1, "data-name": "score" });
-  const table = h("tbody");
-  const head = ["Picture", "You", ...VERDICTS].map((text) =>
-    h("th", { scope: "col" }, text[0].toUpperCase() + text.slice(1)),
-  );
+  const heads = ["Picture", "You", "Plausible", "Used", "Needed"];
+  const table = h("div");
   const lesson = h("p", {}, model.get("lesson"));
   const said = h("span", { class: "d2lx-note", role: "status" });
   const pass = button("Pass it on", async () => {
@@ -127,13 +126,7 @@ function render({ model, el }) {
     next = back ? score : claim;
     update(model, { answers: back ?? empty(), swaps: pictures.map(() => -1), case: 0 });
   });
-  const end = h(
-    "div",
-    { class: "d2lx-end" },
-    score,
-    h("table", {}, h("thead", {}, h("tr", {}, ...head)), table),
-    lesson,
-  );
+  const end = h("div", { class: "d2lx-end" }, score, table, lesson);
   // In JupyterLab the address is not the figure's.
   const last = toolRow(...(model.first ? [pass] : []), again, said);
   const asking = h("div", { class: "d2lx-asking" }, claim, choose, tried, verdicts);
@@ -287,26 +280,19 @@ function render({ model, el }) {
     onward.textContent = all ? "Your score" : "Next picture";
     end.hidden = !all;
     score.textContent = all ? `You were right about ${hits} of ${pictures.length}.` : "";
-    table.replaceChildren(
-      ...(all
-        ? pictures.map((one, i) =>
-            h(
-              "tr",
-              {},
-              h(
-                "th",
-                { scope: "row" },
-                `${i + 1}. `,
-                em(clip(one.target[one.asked], WORD)),
-                " at ",
-                h("em", {}, clip(one.source[pointed(one)], WORD)),
-              ),
-              h("td", {}, now.answers[i] === "yes" ? "signed" : "not"),
-              ...VERDICTS.map((name) => h("td", {}, mark(judged(one)[name]))),
-            ),
-          )
-        : []),
-    );
+    const scored = pictures.map((one, i) => [
+      h(
+        "th",
+        { scope: "row" },
+        `${i + 1}. `,
+        em(clip(one.target[one.asked], WORD)),
+        " at ",
+        h("em", {}, clip(one.source[pointed(one)], WORD)),
+      ),
+      now.answers[i] === "yes" ? "signed" : "not",
+      ...VERDICTS.map((name) => mark(judged(one)[name])),
+    ]);
+    table.replaceChildren(tableOf({}, heads, all ? scored : []));
     // Nothing is lost by a tap: what "Start again" takes away it gives back.
     if (count) before = null;
     const old = before?.filter(Boolean).length;

@@ -1,5 +1,6 @@
 import {
   announce,
+  atEnd,
   attr,
   begin,
   bind,
@@ -8,8 +9,8 @@ import {
   clip,
   fixed,
   h,
-  modified,
   more,
+  onKeys,
   predictOne,
   reader,
   resetButton,
@@ -122,17 +123,16 @@ function render({ model, el }) {
     fold,
   );
   el.append(columns);
-  el.addEventListener("keydown", (event) => {
+  onKeys(el, (key, event) => {
     const at = /** @type {Element} */ (event.target);
-    const key = event.key.replace("Arrow", "");
-    if (at.matches("input") || modified(event)) return;
-    if (open() && (key === "Left" || key === "Right")) go(key === "Left" ? -1 : 1);
-    else if (at === stage && ["Left", "Up", "Right", "Down"].includes(key)) {
-      const word = model.get("word") + (key === "Up" || key === "Left" ? -1 : 1);
-      update(model, { word: clamp(word, 0, target.length - 1) });
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
+    const along = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    const by = along ?? { ArrowUp: -1, ArrowDown: 1 }[key];
+    if (at.matches("input") || !by) return;
+    if (open() && along) go(along);
+    else if (at === stage)
+      update(model, { word: clamp(model.get("word") + by, 0, target.length - 1) });
+    else return;
+    return true;
   });
 
   function draw() {
@@ -164,8 +164,7 @@ function render({ model, el }) {
       shown === 1 && (ask.hidden() || board.word === 0),
       ask.hidden() ? shown === ASK : shown === count && board.word === target.length - 1,
     ];
-    // Not disabled: the focus stays where the reader left it.
-    [back, next].forEach((one, k) => attr(one, { "aria-disabled": ends[k] ? "true" : null }));
+    [back, next].forEach((one, k) => atEnd(one, ends[k]));
     drawing.set(now, shown, open());
     attr(stage, {
       "aria-label": open()

@@ -1,5 +1,5 @@
 // The numbers of each picture: a table, and its heading.
-import { clamp, clip, h, headLine, short, show, sum } from "../kit/index.js";
+import { clamp, clip, h, headLine, short, show, sum, tableOf } from "../kit/index.js";
 import { indexed, PICTURES, ranked } from "./steps.js";
 
 /** @typedef {ReturnType<typeof import("./steps.js").compute>} Step */
@@ -33,8 +33,6 @@ const name = (/** @type {string} */ text, marked = false) =>
     h("bdi", {}, clip(text, 14)),
   );
 
-const row = (/** @type {Element[]} */ ...cells) => h("tr", {}, ...cells);
-
 /**
  * @param {import("./steps.js").Board} board
  * @param {Step} now
@@ -47,22 +45,22 @@ export function table(board, now, picture) {
   const numbers = board.values[0].map((_, k) => String(k + 1));
   const entries = `entries 1–${numbers.length}`;
   const each = (/** @type {(word: string, t: number) => Element[]} */ make) =>
-    board.source.map((word, t) => row(name(word, t === ranked(weights)[0]), ...make(word, t)));
+    board.source.map((word, t) => [name(word, t === ranked(weights)[0]), ...make(word, t)]);
   const [low, high] = [Math.min(0, ...scores), Math.max(0, ...scores)];
   const along = (/** @type {number} */ x) => (x - low) / (high - low || 1);
-  /** @type {Record<string, () => [string, string[], Element[]]>} */
+  /** @type {Record<string, () => [string, string[], Element[][]]>} */
   const parts = {
     read: () => [
       `States h: ${entries} of ${width}`,
       ["word", ...numbers],
-      board.source.map((word, t) => row(name(word), ...vector(`value-${t}`, board.values[t]))),
+      board.source.map((word, t) => [name(word), ...vector(`value-${t}`, board.values[t])]),
     ],
     ask: () => [
       `The query: ${entries} of ${width}`,
       ["state", ...numbers],
       [
-        row(name(asking), ...vector("before", now.before)),
-        row(name(coming), h("td", { colspan: numbers.length }, "does not exist yet")),
+        [name(asking), ...vector("before", now.before)],
+        [name(coming), h("td", { colspan: numbers.length }, "does not exist yet")],
       ],
     ],
     score: () => [
@@ -84,13 +82,13 @@ export function table(board, now, picture) {
             cell(`weight-${t}`, weights[t], false, 3),
           ];
         }),
-        row(
+        [
           name("sum"),
           h("td"),
           cell("total", now.total),
           h("td"),
           cell("weights", sum(weights), false, 3),
-        ),
+        ],
       ],
     ],
     sum: () => [
@@ -101,48 +99,46 @@ export function table(board, now, picture) {
           cell(`weight-${t}`, weights[t], false, 3),
           ...vector(`part-${t}`, now.parts[t]),
         ]),
-        row(name(`sum: ${context}`), h("td"), ...vector("context", now.context)),
+        [name(`sum: ${context}`), h("td"), ...vector("context", now.context)],
       ],
     ],
     join: () => [
       `What the GRU reads: ${entries}`,
       ["", ...numbers, "of"],
       [
-        row(name(context), ...vector("context", now.context), h("td", {}, String(width))),
-        row(
+        [name(context), ...vector("context", now.context), h("td", {}, String(width))],
+        [
           name(`y: ${now.last}`),
           ...vector("embedding", now.embedding),
           h("td", {}, String(wordWidth)),
-        ),
+        ],
       ],
     ],
     step: () => [
       `Before, after: ${entries} of ${width}`,
       ["state", ...numbers],
       [
-        row(name(asking), ...vector("before", now.before)),
-        row(name(coming), ...vector("after", now.after)),
-        row(name("change"), ...vector("change", now.change)),
+        [name(asking), ...vector("before", now.before)],
+        [name(coming), ...vector("after", now.after)],
+        [name("change"), ...vector("change", now.change)],
       ],
     ],
     write: () => [
       "The likeliest words",
       ["word", "from 0 to 1", "probability"],
       [
-        ...now.candidates.map((word, j) =>
-          row(
-            name(word, word === now.next),
-            bar(0, now.chances[j]),
-            cell(`chance-${j}`, now.chances[j], false, 3),
-          ),
-        ),
+        ...now.candidates.map((word, j) => [
+          name(word, word === now.next),
+          bar(0, now.chances[j]),
+          cell(`chance-${j}`, now.chances[j], false, 3),
+        ]),
         ...(vocabulary > now.candidates.length
           ? [
-              row(
+              [
                 name(`${vocabulary - now.candidates.length} others`),
                 bar(0, now.rest),
                 cell("rest", now.rest, false, 3),
-              ),
+              ],
             ]
           : []),
       ],
@@ -151,11 +147,6 @@ export function table(board, now, picture) {
   const [title, head, rows] = parts[PICTURES[picture - 1]]();
   return [
     headLine(title),
-    h(
-      "table",
-      { class: `d2lx-board${head.includes(numbers[0]) ? " d2lx-vectors" : ""}` },
-      h("thead", {}, row(...head.map((text) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, ...rows),
-    ),
+    tableOf({ class: `d2lx-board${head.includes(numbers[0]) ? " d2lx-vectors" : ""}` }, head, rows),
   ];
 }

@@ -10,6 +10,7 @@ import {
   h,
   headLine,
   heatmap,
+  listed,
   more,
   pool,
   resetButton,
@@ -23,8 +24,6 @@ import { effects, turned } from "./effects.js";
 
 const MOVED = ["case", "reader", "column"];
 const quote = (word) => `“${clip(word, 24)}”`;
-const all = (/** @type {string[]} */ words) =>
-  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 
 function render({ model, el }) {
   begin(el, "Exchange: a column is a state");
@@ -151,7 +150,7 @@ function render({ model, el }) {
     place();
     const state = `The state at ${quote(one.source[Math.max(0, column)])}`;
     const result = changed.length
-      ? `${all(changed.map(({ word, now }) => `${quote(word)} becomes ${quote(now)}`))}.`
+      ? `${listed(changed.map(({ word, now }) => `${quote(word)} becomes ${quote(now)}`))}.`
       : "no word turns.";
     const text =
       column < 0

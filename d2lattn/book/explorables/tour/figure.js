@@ -1,20 +1,18 @@
 import {
   announce,
-  attr,
-  bars,
+  atEnd,
   begin,
   bind,
   button,
   clamp,
-  fixed,
   formulaLine,
   h,
   headLine,
-  modified,
+  knobs,
+  onKeys,
   resetButton,
   s,
   show,
-  slider,
   toolRow,
   update,
 } from "../kit/index.js";
@@ -22,7 +20,6 @@ import {
 /**
  * @typedef {{
  *   name: string, said: string, formula?: string, gets?: string, gives?: string, count?: number, weights?: string,
- *   link?: string, length?: [string, number], look?: [string, string[], number[]],
  * }} Stop
  * @typedef {{
  *   size: number[], boxes: [number, number, number, string][], wires: [number, string, string][],
@@ -77,14 +74,8 @@ function render({ model, el }) {
     drawing.el,
   );
   const [back, next] = [button("Back", () => go(-1)), button("Next", () => go(1))];
-  const block = slider({
-    label: "Stop",
-    min: 1,
-    max: stops.length,
-    step: 1,
-    value: model.get("block"),
+  const block = knobs(model).count("block", "Stop", 1, stops.length, {
     text: (x) => `${Math.round(x)} of ${stops.length}: ${stops[Math.round(x) - 1].name}`,
-    oninput: (x) => choose(Math.round(x)),
   });
   const said = h("p", { class: "d2lx-tour-said" });
   const facts = h("div");
@@ -105,15 +96,15 @@ function render({ model, el }) {
       h("div", { class: "d2lx-tour-facts" }, facts),
     ),
   );
-  el.addEventListener("keydown", (event) => {
-    const at = /** @type {Element} */ (event.target);
-    const key = event.key.replace("Arrow", "");
-    if (at.matches("input, a") || modified(event)) return;
-    if (key === "Left" || (at === stage && key === "Down")) go(-1);
-    else if (key === "Right" || (at === stage && key === "Up")) go(1);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+  onKeys(el, (key, { target }) => {
+    if (/** @type {Element} */ (target).matches("input, a")) return;
+    const by = {
+      ArrowLeft: -1,
+      ArrowRight: 1,
+      ...(target === stage && { ArrowDown: -1, ArrowUp: 1 }),
+    };
+    if (by[key]) go(by[key]);
+    return key in by;
   });
 
   const number = (/** @type {string} */ name, /** @type {number} */ x, digits = 0) => {
@@ -128,25 +119,13 @@ function render({ model, el }) {
 
   function draw() {
     const now = model.get("block");
-    const {
-      name,
-      said: text,
-      formula,
-      gets,
-      gives,
-      count,
-      weights,
-      link,
-      length,
-      look,
-    } = stops[now - 1];
+    const { name, said: text, formula, gets, gives, count, weights } = stops[now - 1];
     block.set(now);
     drawing.set(now);
     said.textContent = text;
     where.textContent = `${now} of ${stops.length}: ${name}`;
-    // Not disabled: the focus stays where the reader left it.
-    attr(back, { "aria-disabled": now === 1 ? "true" : null });
-    attr(next, { "aria-disabled": now === stops.length ? "true" : null });
+    atEnd(back, now === 1);
+    atEnd(next, now === stops.length);
     /** @type {Node[]} */
     const shown = formula ? [formulaLine(formula)] : [];
     if (gets) shown.push(fact("In", tight(gets)));
@@ -155,19 +134,8 @@ function render({ model, el }) {
       shown.push(
         fact("Out", tight(gives), ", ", number("count", count), count > 1 ? " numbers" : " number"),
       );
-    if (length)
-      shown.push(fact("Length", h("bdi", {}, length[0]), ": ", number("length", length[1], 2)));
-    if (look) {
-      const row = bars({ label: look[0] });
-      row.set(look[2], look[1]);
-      shown.push(headLine(look[0]), row.el);
-    }
-    if (link) shown.push(h("p", {}, h("a", { href: link }, `Where this is explained: ${name}`)));
     facts.replaceChildren(...shown);
-    announce(
-      el,
-      `${now} of ${stops.length}, ${name}. ${text}${length ? ` Length ${length[0]}: ${fixed(length[1])}.` : ""}`,
-    );
+    announce(el, `${now} of ${stops.length}, ${name}. ${text}`);
   }
   return bind(model, ["block"], draw).stop;
 }

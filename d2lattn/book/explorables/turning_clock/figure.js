@@ -3,13 +3,13 @@ import {
   attr,
   begin,
   bind,
-  choice,
   columns,
   draggable,
   fixed,
   formulaLine,
   h,
   headLine,
+  knobs,
   linspace,
   more,
   noteLine,
@@ -22,7 +22,7 @@ import {
   resetButton,
   s,
   show,
-  slider,
+  stroke,
   toolRow,
   update,
   whole,
@@ -37,13 +37,9 @@ const DEGREES = SPEEDS.map((speed) => Math.round((speed * 180) / Math.PI));
 
 /** A face with the hand of the query and that of the key: { el, set }. @param {number} j */
 function clock(j) {
-  const hand = (/** @type {string} */ colour, /** @type {number} */ wide) =>
-    s("path", { fill: "none", stroke: `var(--d2lx-${colour})`, "stroke-width": wide });
-  const [query, key] = [hand("blue", 4), hand("orange", 4)];
-  const [start, rim] = [
-    s("path", { d: "M0 0H66", stroke: "var(--d2lx-line)", "stroke-dasharray": "3 4" }),
-    s("circle", { r: 44, fill: "none", stroke: "var(--d2lx-line)" }),
-  ];
+  const [query, key] = [stroke("blue", 4), stroke("orange", 4)];
+  const start = stroke("line", 1, { d: "M0 0H66", "stroke-dasharray": "3 4" });
+  const rim = s("circle", { r: 44, fill: "none", stroke: "var(--d2lx-line)" });
   const tips = ["q", "k"].map((name) =>
     s("text", { class: "d2lx-tick", "text-anchor": "middle" }, name),
   );
@@ -83,25 +79,12 @@ function render({ model, el }) {
   begin(el, both ? "Move both words" : "Turning clock");
   if (both) return together(model, el);
   const read = reader(model, NAMES);
-  const start = read();
   const inWhole = (/** @type {number} */ x) => String(Math.round(x)).replace("-", "−");
-  const counted = (
-    /** @type {string} */ label,
-    /** @type {string} */ name,
-    /** @type {number[]} */ [min, max],
-  ) =>
-    slider({
-      ...{ label, min, max, step: 1, value: start[name], text: inWhole },
-      oninput: (x) => update(model, { [name]: Math.round(x) }),
-    });
-  const way = choice({
-    label: "Positions",
-    options: SAID,
-    onchange: (i) => update(model, { way: WAYS[i] }),
-  });
-  const place = counted("Place of the query", "place", [0, FAR]);
-  const distance = counted("Distance to the key", "distance", [-REACH, REACH]);
-  const ahead = counted("Distance at which the two fit best", "ahead", [-ASKS, ASKS]);
+  const { count, pick, sync } = knobs(model);
+  const way = pick("way", "Positions", SAID, WAYS);
+  const place = count("place", "Place of the query", 0, FAR);
+  const distance = count("distance", "Distance to the key", -REACH, REACH);
+  const ahead = count("ahead", "Distance at which the two fit best", -ASKS, ASKS);
 
   const faces = SPEEDS.map((_, j) => clock(j));
   const chart = plot({
@@ -111,14 +94,7 @@ function render({ model, el }) {
     yLabel: "score",
     onresize: () => live?.redraw(),
   });
-  const line = (/** @type {string} */ colour, /** @type {number} */ wide, dashes = "") =>
-    s("path", {
-      fill: "none",
-      stroke: `var(--d2lx-${colour})`,
-      "stroke-width": wide,
-      "stroke-dasharray": dashes,
-    });
-  const [here, atZero] = [line("ink", 2.5), line("muted", 2.5, "2 6")];
+  const [here, atZero] = [stroke("ink", 2.5), stroke("muted", 2.5, { "stroke-dasharray": "2 6" })];
   const spot = s("circle", {
     r: 7,
     fill: "var(--d2lx-ink)",
@@ -181,10 +157,7 @@ function render({ model, el }) {
 
   function draw() {
     const state = /** @type {any} */ (read());
-    way.set(WAYS.indexOf(state.way));
-    place.set(state.place);
-    distance.set(state.distance);
-    ahead.set(state.ahead);
+    sync(state);
     const { query, key, products, score } = scored(state);
     faces.forEach((face, j) => face.set(query[j], key[j], products[j]));
     const along = (/** @type {number} */ from) =>

@@ -13,6 +13,7 @@ import {
   s,
   show,
   slider,
+  stroke,
   toolRow,
   update,
 } from "../kit/index.js";
@@ -36,13 +37,6 @@ const spot = ([x, y], by = UNIT) => `${(x * by).toFixed(2)} ${(-y * by).toFixed(
  */
 function half(way, onresize) {
   const added = way === "added";
-  const stroke = (/** @type {string} */ colour, /** @type {number} */ wide, dashes = "") =>
-    s("path", {
-      fill: "none",
-      stroke: `var(--d2lx-${colour})`,
-      "stroke-width": wide,
-      "stroke-dasharray": dashes || null,
-    });
   const hands = [stroke("blue", 4), stroke("orange", 4)];
   // Added: what both said before, and the hand of each place, put to its end. Turned: the angle.
   const before = added ? s("path", { d: `M0 0L${spot([2, 0])}` }) : s("path");
@@ -64,7 +58,7 @@ function half(way, onresize) {
     ...{ label: `Product, ${way}`, height: 140, pad: 24 },
     ...{ xLabel: "places moved", yLabel: " ", onresize },
   });
-  const [start, line] = [stroke("line", 1, "2 4"), stroke("ink", 2.5)];
+  const [start, line] = [stroke("line", 1, { "stroke-dasharray": "2 4" }), stroke("ink", 2.5)];
   const marks = s("g");
   const dots = pool(marks, "circle", { r: 3, fill: "var(--d2lx-ink)" });
   const now = s("circle", {

@@ -1,16 +1,17 @@
 import {
   announce,
+  atEnd,
   attr,
   begin,
   bind,
   button,
-  choice,
   clamp,
   clip,
   columns,
   formulaLine,
   h,
   headLine,
+  knobs,
   more,
   noteLine,
   predictFirst,
@@ -74,17 +75,7 @@ function render({ model, el }) {
   const said = h("p", { class: "d2lx-said" });
   const news = h("p", { class: "d2lx-news" });
 
-  const counted = (
-    /** @type {string} */ label,
-    /** @type {string} */ name,
-    /** @type {number} */ min,
-    /** @type {number} */ max,
-    step = 1,
-  ) =>
-    slider({
-      ...{ label, min, max, step, value: start[name], text: (x) => `${x}` },
-      oninput: (x) => update(model, { [name]: Math.round(x) }),
-    });
+  const { count: counted, pick: choose, sync } = knobs(model);
   const next = button("Write the next token", () =>
     update(model, { written: Math.min(last, model.get("written") + 1) }),
   );
@@ -99,16 +90,14 @@ function render({ model, el }) {
     text: (x) => (x > last ? "all tokens" : `the last ${x}`),
     oninput: (x) => update(model, { window: x > last ? 0 : Math.round(x) }),
   });
-  const sliders = {
-    written: counted("Tokens written", "written", 1, last),
-    num_first: counted("First tokens that stay", "num_first", 0, MOST_FIRST),
-    layers: counted("Layers", "layers", 1, MOST_LAYERS),
-    head_dim: counted("Numbers a head", "head_dim", 16, MOST_NUMBERS, 16),
-  };
-  const width = choice({
-    ...{ label: "Bytes a number", options: WIDTHS.map(String) },
-    onchange: (i) => update(model, { number_bytes: WIDTHS[i] }),
-  });
+  const stays = counted("num_first", "First tokens that stay", 0, MOST_FIRST);
+  const further = [
+    counted("written", "Tokens written", 1, last),
+    stays,
+    counted("layers", "Layers", 1, MOST_LAYERS),
+    counted("head_dim", "Numbers a head", 16, MOST_NUMBERS, { step: 16 }),
+    choose("number_bytes", "Bytes a number", WIDTHS.map(String), WIDTHS),
+  ];
   const named = presets(model, Object.entries(model.get("models")));
 
   const full = h("p");
@@ -134,8 +123,7 @@ function render({ model, el }) {
           result: [formula, h("div", { class: "d2lx-answer" }, heads.el, news)],
           controls: [
             toolRow(next),
-            ...[sliders.written.el, sliders.num_first.el, sliders.layers.el, sliders.head_dim.el],
-            width.el,
+            ...further.map((one) => one.el),
             ...(named.length ? [headLine("Sizes of"), toolRow(...named)] : []),
             ...[predict.el, full],
           ],
@@ -155,14 +143,13 @@ function render({ model, el }) {
     const here = kept(state);
     const count = here.filter(Boolean).length;
     const bytes = tokenBytes(state);
-    for (const [name, one] of Object.entries(sliders)) one.set(state[name]);
-    sliders.num_first.el.hidden = !state.window;
+    sync(state);
+    stays.el.hidden = !state.window;
     shares = divisors(query_heads);
     share.range(0, shares.length - 1);
     share.set(shares.indexOf(query_heads / kv_heads));
     wide.set(state.window || last + 1);
-    width.set(WIDTHS.indexOf(number_bytes));
-    attr(next, { "aria-disabled": written === last ? "true" : null });
+    atEnd(next, written === last);
 
     total.set(count * bytes);
     product.textContent = `${many(count, "token")} · ${many(bytes, "byte")}`;

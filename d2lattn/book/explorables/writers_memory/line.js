@@ -1,5 +1,5 @@
 // A line of tokens with what is kept of each above it; one of them is picked.
-import { attr, clip, h, modified, s } from "../kit/index.js";
+import { attr, clip, h, onSteps, s } from "../kit/index.js";
 import { asking } from "./arithmetic.js";
 
 const TALL = 40;
@@ -17,22 +17,9 @@ export function textLine(tokens, asked, onpick) {
     return { el, stack };
   });
   const el = h("div", { class: "d2lx-text", role: "slider", tabindex: 0 });
-  attr(el, {
-    ...{ "aria-label": "Token to ask", "aria-valuemin": 1 },
-    onkeydown(/** @type {KeyboardEvent} */ event) {
-      const now = asked();
-      /** @type {Record<string, number>} */
-      const to = {
-        ...{ ArrowLeft: now - 1, ArrowDown: now - 1, Home: 0 },
-        ...{ ArrowRight: now + 1, ArrowUp: now + 1, End: tokens.length },
-      };
-      if (to[event.key] === undefined || modified(event)) return;
-      // The notebook has its own use for these keys.
-      event.preventDefault();
-      event.stopPropagation();
-      onpick(to[event.key]);
-    },
-  }).append(...cells.map((cell) => cell.el));
+  attr(el, { "aria-label": "Token to ask", "aria-valuemin": 1 });
+  el.append(...cells.map((cell) => cell.el));
+  onSteps(el, asked, tokens.length, onpick);
 
   const set = (/** @type {import("./arithmetic.js").State} */ state) => {
     const { query_heads, kv_heads, written } = state;

@@ -3,7 +3,6 @@ import {
   bars,
   begin,
   bind,
-  check,
   choice,
   clamp,
   columns,
@@ -12,6 +11,7 @@ import {
   h,
   headLine,
   heatmap,
+  knobs,
   linspace,
   noteLine,
   predictFirst,
@@ -93,10 +93,8 @@ function render({ model, el }) {
       retype(word.padEnd(LONGEST, letters).slice(0, sizes[i]));
     },
   });
-  const boxes = Object.entries(SWITCHES).map(([name, label]) => ({
-    name,
-    ...check({ label, onchange: (on) => update(model, { [name]: on }) }),
-  }));
+  const { tick, sync } = knobs(model);
+  const boxes = Object.entries(SWITCHES).map(([name, label]) => tick(name, label));
   const right = h("data", { "data-name": "right" });
   const [told, later] = [h("span"), h("span")];
   const lens = heatmap({
@@ -189,7 +187,7 @@ function render({ model, el }) {
       if (i < n) select.selectedIndex = letters.indexOf(word[i]);
     });
     length.set(n - SHORTEST);
-    for (const box of boxes) box.set(switches[box.name]);
+    sync(switches);
     for (const range of [place.range, predict.range]) range(1, seen.read.length);
     heads.set(seen.weights, seen.shares);
     told.textContent = switches.forced
