@@ -145,7 +145,9 @@ def read_walk(folder: str) -> Walk:
     walk.task = _TASK.search(text)[1].strip()
     walk.answer, _, rest = text.split("## The answer", 1)[1].partition("**To take away**")
     card = rest.partition(":::{div} onward")[0]
-    walk.take_away = re.sub(r"^\|.*\n", "", card, flags=re.MULTILINE).strip()  # without tables
+    # a slide has room for the card's formulas and list, not for its tables
+    parts = re.findall(r"^\$\$\n.*?\n\$\$$|^(?:\d+\.|-) [^\n]*$", card, re.M | re.S)
+    walk.take_away = "\n\n".join(parts)
     return walk
 
 
