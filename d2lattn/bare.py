@@ -3,7 +3,7 @@
 The library computes the same, with checks, options and arguments of its own.
 Axes: B sequences, Q queries, K keys, H heads, D width, F hidden units, V words
 (or a value's width), S source steps, T target steps, N steps of either. A mask
-is true where a query may look, at one key at least; it broadcasts to scores.
+is true where a query may attend, at one key at least; it broadcasts to scores.
 """
 
 import torch
@@ -67,13 +67,13 @@ class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
         k = split_heads(self.W_k(keys), self.num_heads)  # (B, H, K, D/H)
         v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, D/H)
         heads, weights = attention(q, k, v, mask)
-        self.attention_weights = weights.detach()  # to look at, (B, H, Q, K)
+        self.attention_weights = weights.detach()  # kept for plots, (B, H, Q, K)
         return self.W_o(heads.transpose(1, 2).flatten(2))  # (B, Q, D)
 
 
 def positions(T, D):
-    """Return rows of waves, sin(omega_j i) and cos(omega_j i); D is even."""
-    i = torch.arange(T).unsqueeze(1)  # places, (T, 1)
+    """Return sin(omega_j i) and cos(omega_j i) in each row i; D is even."""
+    i = torch.arange(T).unsqueeze(1)  # positions, (T, 1)
     omega = 10000 ** (-torch.arange(0, D, 2) / D)  # speeds, (D/2,)
     P = torch.empty(T, D)
     P[:, 0::2] = torch.sin(i * omega)  # (T, 1) x (D/2,) -> (T, D/2)
@@ -182,7 +182,7 @@ def greedy_decode(model, source, mask=None, max_len=50, bos=1, eos=2):
     return tokens[:, 1:]
 
 
-class BahdanauDecoder(nn.Module):  # its state s asks the source's states h
+class BahdanauDecoder(nn.Module):  # query: its state s; keys: states h
     def __init__(self, vocab_size, embed_size, num_hiddens):
         super().__init__()
         self.W_k = nn.Linear(num_hiddens, num_hiddens, bias=False)

@@ -12,8 +12,8 @@ from d2lattn.bare import masked_softmax
 
 
 def rotate(X, omega):
-    """RoPE: turn pair j of the vector at place i by the angle omega_j i."""
-    i = torch.arange(X.shape[-2]).unsqueeze(1).to(X)  # places, (T, 1)
+    """RoPE: turn pair j of the vector at position i by the angle omega_j i."""
+    i = torch.arange(X.shape[-2]).unsqueeze(1).to(X)  # positions, (T, 1)
     cos, sin = (i * omega).cos(), (i * omega).sin()  # (T, 1) x (D/2,)
     x, y = X[..., 0::2], X[..., 1::2]  # the pairs, (..., T, D/2) each
     turned = torch.stack((x * cos - y * sin, x * sin + y * cos), dim=-1)
@@ -28,7 +28,7 @@ def distance_bias(num_heads, T):
 
 
 def causal_window_mask(T, window, num_first=0):
-    """Sliding window, causal; the library's `window_mask` looks both ways."""
+    """Sliding window, causal; the library's `window_mask` allows both sides."""
     i = torch.arange(T)
     ago = i[:, None] - i  # (T, 1) - (T,) -> (T, T)
     return (ago >= 0) & ((ago < window) | (i < num_first))

@@ -8,7 +8,6 @@ from tools.run_notebooks import CHAPTERS, NOTEBOOKS
 
 NOT_YET = {
     "02-nadaraya-watson": "workshop",
-    "04-bahdanau": "workshop",
     "07-transformer": "workshop",
     "08-relative-positions": "workshop",
     "09-running-softmax": "workshop",
