@@ -114,3 +114,30 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def book_style() -> Iterator[None]:
+    """Draw in the book's look, without a screen, and close what was drawn."""
+    import matplotlib
+    import matplotlib.pyplot as plt
+
+    import d2lattn as d2l
+
+    with matplotlib.rc_context():
+        plt.switch_backend("agg")
+        d2l.use_book_style()
+        yield
+    plt.close("all")
+
+
+@pytest.fixture
+def exact() -> Iterator[None]:
+    """Compute in float64, from one seed."""
+    import torch
+
+    torch.manual_seed(0)
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)

@@ -64,15 +64,6 @@ def test_weights_cannot_be_read_after_keys_changed_in_place():
         _ = attention.attention_weights
 
 
-def test_weights_can_be_read_of_tensors_made_in_inference_mode():
-    attention, queries = d2l.DotProductAttention(0), torch.randn(1, 2, 4)
-    with torch.inference_mode():
-        keys = torch.randn(1, 3, 4)
-    with torch.no_grad():
-        attention(queries, keys, keys)
-    assert attention.attention_weights.shape == (1, 2, 3)
-
-
 def test_copies_and_pickles_have_no_weights():
     attention, X = d2l.AdditiveAttention(4, 4, 6, 0), torch.randn(1, 3, 4)
     attention(X, X, X)

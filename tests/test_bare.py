@@ -22,13 +22,7 @@ SEEDS = st.integers(0, 10_000)
 KINDS = st.sampled_from(["none", "a sequence", "a query"])
 
 
-@pytest.fixture(autouse=True)
-def _exact():
-    torch.manual_seed(0)
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
+pytestmark = pytest.mark.usefixtures("exact")
 
 
 def close(ours, theirs):

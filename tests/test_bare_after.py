@@ -17,13 +17,7 @@ SIZES = st.integers(1, 5)
 SEEDS = st.integers(0, 10_000)
 
 
-@pytest.fixture(autouse=True)
-def _exact():
-    torch.manual_seed(0)
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
+pytestmark = pytest.mark.usefixtures("exact")
 
 
 def speeds(pairs, base=10000):

@@ -1,4 +1,4 @@
-"""Kernel regression: properties, parity with statsmodels and a slow loop, the notes' listing."""
+"""Kernel regression: properties, a slow loop, the notes' listing."""
 
 import math
 import re
@@ -183,9 +183,6 @@ def test_leave_one_out_error_equals_loop_over_points(name, problem):
 def test_point_out_of_reach_makes_error_infinite():
     keys, values = torch.tensor([0.0, 0.5, 9.0]), torch.tensor([1.0, 2.0, 3.0])
     assert leave_one_out_error(keys, values, 1.0, d2l.boxcar).item() == math.inf
-
-
-# Parity with statsmodels
 
 
 # Errors

@@ -67,14 +67,6 @@ def test_each_step_adds_its_row(kind, width, start, length):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_step_by_step_equals_one_pass(kind):
-    encoding = kind(4, 0, 7)
-    X = torch.randn(2, 7, 4)
-    steps = [encoding(X[:, t : t + 1], start=t) for t in range(7)]
-    assert torch.equal(torch.cat(steps, dim=1), encoding(X))
-
-
-@pytest.mark.parametrize("kind", BOTH)
 def test_signature(kind):
     arguments = inspect.signature(kind).parameters
     assert list(arguments) == ["num_hiddens", "dropout", "max_len"]
@@ -104,12 +96,6 @@ def test_table_moves_with_module(kind):
         assert encoding.to(dtype)(torch.zeros(1, 2, 4, dtype=dtype)).dtype == dtype
     moved = encoding.float().to("meta")  # it stands for another device
     assert moved(torch.empty(1, 2, 4, device="meta")).is_meta
-
-
-def test_learned_positions_start_small():
-    P = d2l.LearnedPositionalEncoding(64, 0).P
-    assert P.mean().item() == pytest.approx(0, abs=0.001)
-    assert P.std().item() == pytest.approx(0.02, abs=0.001)
 
 
 # Errors ------------------------------------------------------------------------------------------

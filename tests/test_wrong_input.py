@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from torch import nn
 
 import d2lattn as d2l
 
@@ -87,42 +86,6 @@ def test_state_of_another_batch_raises(which):
         with pytest.raises(ValueError, match=message):
             decoder(X, state)
     assert len(decoder(TOKENS, state)[0]) == 2
-
-
-class Adapted(nn.Module):
-    """A projection as an adapter wraps it: it has neither `weight` nor `in_features`."""
-
-    def __init__(self, layer):
-        super().__init__()
-        self.layer, self.down = layer, nn.Linear(layer.in_features, 1, bias=False)
-        self.up = nn.Linear(1, layer.out_features, bias=False)
-
-    def forward(self, X):
-        return self.layer(X) + self.up(self.down(X))
-
-
-@pytest.mark.parametrize("kind", ["heads", "additive", "encoder block", "decoder block"])
-def test_projections_can_be_wrapped(kind):
-    X = torch.randn(2, 3, 4)
-    if kind == "heads":
-        module = attention = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)
-        arguments = X, X, X
-    elif kind == "additive":
-        module = attention = d2l.AdditiveAttention(4, 4, 6, 0)
-        arguments = X, X, X
-    elif kind == "encoder block":
-        module = d2l.EncoderBlock(4, 8, 2)
-        attention, arguments = module.attention, (X,)
-    else:
-        module = d2l.DecoderBlock(4, 8, 2)
-        attention, arguments = module.attention2, (X, module.init_state(X))
-        module.ffn.dense1 = Adapted(module.ffn.dense1)
-    attention.W_q, attention.W_k = Adapted(attention.W_q), Adapted(attention.W_k)
-    output = module(*arguments)
-    output = output[0] if isinstance(output, tuple) else output
-    assert output.shape == (2, 3, 4)
-    output.sum().backward()
-    assert attention.W_q.up.weight.grad is not None
 
 
 # Positions that are handed in ---------------------------------------------------------------------

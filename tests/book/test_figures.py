@@ -4,10 +4,7 @@ import base64
 import io
 from xml.etree import ElementTree
 
-import matplotlib
-
-matplotlib.use("agg")
-
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -18,13 +15,7 @@ import d2lattn as d2l
 from d2lattn.book import figures
 from d2lattn.book.palette import reserved
 
-
-@pytest.fixture(autouse=True)
-def _book_style():
-    with matplotlib.rc_context():
-        d2l.use_book_style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("book_style")
 
 
 def two_lines():
@@ -113,4 +104,4 @@ def test_the_same_figure_is_the_same_text():
 
 def test_colours_have_the_names_of_what_they_stand_for():
     for name, colour in reserved().items():
-        assert matplotlib.colors.to_hex(name) == colour
+        assert mpl.colors.to_hex(name) == colour

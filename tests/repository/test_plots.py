@@ -4,10 +4,6 @@ import base64
 import io
 from xml.etree import ElementTree
 
-import matplotlib
-
-matplotlib.use("agg")
-
 import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
@@ -18,13 +14,7 @@ import d2lattn as d2l
 from d2lattn.book import figures
 from website.extensions import plots
 
-
-@pytest.fixture(autouse=True)
-def _book_style():
-    with matplotlib.rc_context():
-        d2l.use_book_style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("book_style")
 
 
 def page(prefix="p1w-", kind="wide"):
