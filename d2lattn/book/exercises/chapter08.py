@@ -232,57 +232,38 @@ def check_repeats(two: float, three: float, radian: float) -> str:
     return "18, 72, and 44: a fast hand soon says the same again, and a slower one tells when."
 
 
-def _order(d: int) -> list[int]:
-    return [*range(0, d, 2), *range(1, d, 2)]
+def _halves(X: Tensor, start: int = 0, base: float = 10000, by: int = 1, sign: int = 1) -> Tensor:
+    """Rotary positions on halves, right or with the mistakes of exercise 8.6."""
+    D = X.shape[-1]
+    i = torch.arange(start, start + len(X)).unsqueeze(1)  # (T, 1)
+    angle = i * base ** (-by * torch.arange(0, D, 2) / D)  # (T, 1) x (D / 2,)
+    x, y = X.chunk(2, dim=-1)
+    cos, sin = angle.cos(), sign * angle.sin()
+    return torch.cat((x * cos - y * sin, x * sin + y * cos), dim=-1)
 
 
-def _way_back(d: int) -> list[int]:
-    return [_order(d).index(row) for row in range(d)]
-
-
-@check(
-    "8.6",
-    right=(_order,),
-    wrong=[
-        _way_back,
-        lambda d: list(range(d)),
-        lambda d: _order(d)[d // 2 :] + _order(d)[: d // 2],
-        lambda d: [*range(0, d, 2)][::-1] + [*range(1, d, 2)][::-1],
-        lambda d: [row + 1 for row in _order(d)],
-    ],
-)
-def check_order(order: Callable[[int], Iterable[int]]) -> str:
-    """The rows of a matrix, for code that pairs entry m with m + d / 2 in place of neighbours."""
-    for d in (8, 6, 2):
-        expected = _order(d)
-        case = f"for d = {d}"
-        hint = f"{case}, give a list of {d} row numbers."
-        result = [
-            number(row, f"{case}, a row number")
-            for row in several(call(order, d, case=case), d, hint)
-        ]
-        if sorted(result) == list(range(1, d + 1)):
-            raise Differs("Rows are counted from 0.")
-        if sorted(result) != list(range(d)):
-            raise Differs(f"{case}, each row from 0 to {d - 1} is needed once.")
-        pairs = list(zip(result[: d // 2], result[d // 2 :], strict=True))
-        neighbours = list(zip(expected[: d // 2], expected[d // 2 :], strict=True))
-        if d > 2 and result == _way_back(d):
-            raise Differs("That is the way back: it makes neighbours of what was half apart.")
-        if [pair[::-1] for pair in pairs] == neighbours:
-            raise Differs("The pairs are right, but x and y have changed places in each.")
-        if result != expected and {frozenset(pair) for pair in pairs} == set(
-            map(frozenset, neighbours)
+@check("8.6", right=(_halves,))
+def check_rotary(rotary: Callable[..., Tensor]) -> str:
+    """Rotary positions on halves: entries m and m + D / 2 are a pair."""
+    for T, width, start in ((5, 8, 0), (3, 6, 4), (1, 4, 7)):
+        X = torch.randn(T, width, generator=torch.Generator().manual_seed(86))
+        case = f"with {T} rows of width {width} from position {start} on"
+        expected = _halves(X, start)
+        result = tensor_like(call(rotary, X, start, case=case), expected, f"{case}, it")
+        omega = 10000 ** (-torch.arange(0, width, 2) / width)
+        x, y = X.chunk(2, dim=-1)
+        for variant, hint in (
+            (X, "Nothing has been rotated."),
+            (_turn(X, omega, start), "These are the pairs (0, 1), (2, 3): pair m is (m, m + D/2)."),
+            (_halves(X), "The first row stands at position `start`, not at 0."),
+            (_halves(X, start + 1), "Positions count from 0: the first row stands at `start`."),
+            (_halves(X, start, sign=-1), "It rotates clockwise: which of x and y gets the minus?"),
+            (_halves(X, start, by=2), "The exponent is −2m/D; yours falls twice as fast."),
+            (torch.cat((-y, x), dim=-1), "That is a rotation by 90° at every position."),
         ):
-            raise Differs("Neighbours stay together now, but a pair has got another one's speed.")
-        if result != expected:
-            there, x, y = next((m, *pair) for m, pair in enumerate(pairs) if pair != neighbours[m])
-            raise Differs(
-                f"{case}, entries {there} and {there + d // 2} are a pair there, and yours come "
-                f"from rows {x:g} and {y:g}. They should be those that `rotate` turns as pair "
-                f"{there}."
-            )
-    return "even rows first, then the odd: the same hands at the same speeds."
+            recognise(result, [(variant, hint)], expected)
+        same(result, expected, "x cos − y sin, and x sin + y cos, on the two halves.", f"{case}, it")
+    return "pairs half a width apart, and each row at its own position."
 
 
 def _sloped(Q: Tensor, K: Tensor, by: float) -> Tensor:
