@@ -262,7 +262,9 @@ def check_rotary(rotary: Callable[..., Tensor]) -> str:
             (torch.cat((-y, x), dim=-1), "That is a rotation by 90° at every position."),
         ):
             recognise(result, [(variant, hint)], expected)
-        same(result, expected, "x cos − y sin, and x sin + y cos, on the two halves.", f"{case}, it")
+        same(
+            result, expected, "x cos − y sin, and x sin + y cos, on the two halves.", f"{case}, it"
+        )
     return "pairs half a width apart, and each row at its own position."
 
 

@@ -105,7 +105,9 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str
                 call(attend, far * query, keys, values, tile, case=case), expected, f"{case}, it"
             )
             if far > 1 and not result.isfinite().all():
-                raise Differs(f"{case}, it overflows: subtract the largest score so far from each score.")
+                raise Differs(
+                    f"{case}, it overflows: subtract the largest score so far from each score."
+                )
             for shrinks, finishes in product((True, False), repeat=2):
                 if far > 1 or (n < tile and not finishes):
                     continue
@@ -121,7 +123,10 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str
                 variant = _attend(far * query, keys, values, tile, shrinks, finishes)
                 recognise(result, [(variant, hint)], expected)
             same(
-                result, expected, "At each tile, multiply both sums by e^(old M − new M), then add.", f"{case}, it"
+                result,
+                expected,
+                "At each tile, multiply both sums by e^(old M − new M), then add.",
+                f"{case}, it",
             )
     return "both sums rescaled alike, and the last tile may be short."
 
