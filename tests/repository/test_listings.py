@@ -15,9 +15,8 @@ from tools.run_notebooks import NOTEBOOKS
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "reference" / "bare.md"
 
-# A walk prints its part of the mechanism itself; what ALiBi takes off and a LLaMA's parts lead
-# their walks too far away.
-ASIDE = {"08-relative-positions/deeper-test", "12-gpt/deeper-llama"}
+# A walk prints its part of the mechanism itself; a LLaMA's parts lead its walk too far away.
+ASIDE = {"12-gpt/deeper-llama"}
 PRINTERS = [p for p in NOTEBOOKS if p.stem == "walk" or f"{p.parent.name}/{p.stem}" in ASIDE]
 
 # Of the second page, what no walk prints yet.

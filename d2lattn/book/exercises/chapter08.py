@@ -38,33 +38,33 @@ def _turn(X: Tensor, omega: Tensor, start: int = 0) -> Tensor:
 def check_by_hand(
     query: tuple[float, float], key: tuple[float, float], score: float, swapped: float
 ) -> str:
-    """(3, 1) at place 2 and (2, 3) at place 5, 90 degrees a place; then with the places swapped."""
+    """(3, 1) at position 2 and (2, 3) at 5, 90 degrees per position; then exchanged."""
     hands = (
-        ("the query's hand", query, (-3.0, -1.0), (3.0, 1.0), 2),
-        ("the key's hand", key, (-3.0, 2.0), (2.0, 3.0), 5),
+        ("the rotated query", query, (-3.0, -1.0), (3.0, 1.0), 2),
+        ("the rotated key", key, (-3.0, 2.0), (2.0, 3.0), 5),
     )
     for what, answer, expected, raw, place in hands:
         result = tensor_like(answer, torch.tensor(expected), what)
         x, y = raw
         mistakes = [
-            (raw, f"that is {what} before it is turned; place {place} turns it."),
+            (raw, f"that is {what} before its rotation; position {place} rotates it."),
             ((y, -x), "it went clockwise; angles grow counterclockwise."),
-            ((-y, x), "it has turned by one place; count from place 0."),
+            ((-y, x), "it was rotated by one position; count from position 0."),
         ]
         recognise(result, mistakes, expected)
-        same(result, torch.tensor(expected), f"Place {place} is {90 * place}°.", what)
+        same(result, torch.tensor(expected), f"Position {place} is {90 * place}°.", what)
     value = number(score, "the product")
     scaled = "The product is asked for, before it is divided by √d."
-    recognise(value, [(9, "9 is the product before anything is turned.")], rtol=1e-9)
+    recognise(value, [(9, "9 is the product before the rotation.")], rtol=1e-9)
     recognise(value, [(7 / math.sqrt(2), scaled)], rtol=1e-3)
     if not math.isclose(value, 7, rel_tol=1e-3):
-        raise Differs(f"The product is not {value:g}: multiply the two turned hands.")
-    back = number(swapped, "the product with the places swapped")
-    hint = "With the places swapped the distance is −3, and a turn by −3 is another."
+        raise Differs(f"The product is not {value:g}: multiply the two rotated vectors.")
+    back = number(swapped, "the product with the positions exchanged")
+    hint = "Exchanged, the distance is −3, and that is another rotation."
     recognise(back, [(7, hint)], rtol=1e-3)
     if not math.isclose(back, -7, rel_tol=1e-3):
-        raise Differs(f"Swapped it is not {back:g}: the query is at 450° then, the key at 180°.")
-    return "7 at a distance of 3, −7 at −3: a turn tells right from left."
+        raise Differs(f"Exchanged it is not {back:g}: the query is at 450° then, the key at 180°.")
+    return "7 at a distance of 3, −7 at −3: a rotation tells right from left."
 
 
 def _step(
@@ -82,7 +82,7 @@ def _newest(query: Tensor, keys: Tensor, values: Tensor, omega: Tensor) -> Tenso
 
 @check("8.2", right=(_newest,))
 def check_step(step: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
-    """Attention of the newest word, from a listing that turns values and starts again at 0."""
+    """Attention of the newest token, from a listing that rotates values and starts at 0."""
     for n, width in ((5, 4), (9, 6), (1, 2)):
         generator = torch.Generator().manual_seed(82)
         keys, values = 2 * torch.randn(2, n, width, generator=generator)
@@ -95,21 +95,21 @@ def check_step(step: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
         )
         for start, turned in product((n - 1, 0, n), (False, True)):
             where = {
-                0: "the query still stands at place 0 at each step.",
-                n: "the query stands one place too far: the keys hold its own, the last, already.",
+                0: "the query still has position 0 at each step.",
+                n: "the query is one position too far: the keys hold its own, the last, already.",
             }
-            what = "values are turned, too, though they are what is brought."
+            what = "values are rotated, too, and should not be."
             if start == n - 1:
-                hint = f"The place is right now, but {what}"
+                hint = f"The position is right now, but {what}"
             elif not turned:
                 hint = f"Values stay as they are now, but {where[start]}"
             else:
                 hint = f"Two things are wrong: {where[start][:-1]}, and {what}"
             variant = _step(query, keys, values, omega, start, turned)
             recognise(result, [(variant, hint)], expected)
-        hint = "Turn the query by its own place, the keys by theirs, and no value."
+        hint = "Rotate the query by its own position, the keys by theirs, and no value."
         same(result, expected, hint, f"{case}, it")
-    return "the query at its own place, the keys at theirs, and values as they are."
+    return "the query at its own position, the keys at theirs, and values as they are."
 
 
 def _half(h: float, H: float) -> float:
@@ -164,29 +164,28 @@ BOXES: dict[str, Score] = {
     "C": lambda q, i, k, j: q @ k - abs(min(i, 30) - min(j, 30)) / 4,
     "D": lambda q, i, k, j: _rotary(q, i, k.flip(0), j),
 }
-"""Four scores (q, i, k, j) for exercise 8.4: two hear places by their distance alone."""
+"""Four scores (q, i, k, j) for exercise 8.4: two depend on the distance alone."""
 
 
 @check("8.4", right=({"A", "D"},), wrong=["A", "D", "BC", "ABD", "ACD", "E"])
 def check_boxes(letters: Iterable[str]) -> str:
-    """Which of the boxes hear only the distance of two places."""
+    """Which of the boxes depend only on the distance of two positions."""
     hint = 'Answer with a set of letters from A to D, such as {"A", "B"}.'
     result = letters_of(letters, BOXES, hint)
     if result == {"B", "C"}:
-        raise Differs("These are the two that hear more than the distance: it is the others.")
+        raise Differs("These are the two that depend on more than the distance: it is the others.")
     if "B" in result:
         raise Differs(
-            "B changes when both move on, only weakly: its waves are small. Print the difference."
+            "B changes when both are shifted, only weakly: what it adds is small. Print it."
         )
     if "C" in result:
-        raise Differs("C holds as long as both places are small. How far did you move them?")
+        raise Differs("C holds as long as both positions are small. How far did you shift them?")
     if result != {"A", "D"}:
         (missing,) = {"A", "D"} - result
         raise Differs(
-            f"{missing} does, too: what it says moves by rounding alone. Compare with 1e-3, "
-            "not with 0."
+            f"{missing} does, too: it changes by rounding alone. Compare with 1e-3, not with 0."
         )
-    return "A turns and takes the distance off, D turns; B adds, and C stops counting at 30."
+    return "A rotates and subtracts the distance, D rotates; B adds, and C stops at 30."
 
 
 @check(
@@ -199,90 +198,73 @@ def check_boxes(letters: Iterable[str]) -> str:
     ],
 )
 def check_repeats(two: float, three: float, radian: float) -> str:
-    """Hands of 60 and 40 degrees a place, then of 45 as well: when all are back; and 1 radian."""
+    """Pairs of 60 and 40 degrees, then of 45 as well: when all are back; and 1 radian."""
     cases: tuple[tuple[str, float, int, dict[float, str], str], ...] = (
-        ("two hands", two, 18, {54: "the product", 15: "the sum"}, "6 and 9"),
-        ("three hands", three, 72, {432: "the product", 23: "the sum"}, "6, 9 and 8"),
+        ("two pairs", two, 18, {54: "the product", 15: "the sum"}, "6 and 9"),
+        ("three pairs", three, 72, {432: "the product", 23: "the sum"}, "6, 9 and 8"),
     )
     for what, answer, expected, mistakes, turns in cases:
         value = number(answer, f"the answer for {what}")
         if value in mistakes:
             raise Differs(
-                f"That is {mistakes[value]} of {turns}. Which is the first number of places that "
+                f"That is {mistakes[value]} of {turns}. Which is the first number of positions that "
                 "all of them divide?"
             )
         if value % expected == 0 and value != expected:
             raise Differs(f"With {what} all are back at {value:g}, but that is no first return.")
         if value != expected:
             raise Differs(
-                f"With {what} not all are back after {value:g} places: one turn takes {turns} "
-                "places, so it is a multiple of each."
+                f"With {what} not all are back after {value:g} positions: one turn takes {turns} "
+                "positions, so it is a multiple of each."
             )
-    value = number(radian, "the answer for the hand of 1 radian")
+    value = number(radian, "the answer for the pair of 1 radian")
     if value != round(value) or not 1 <= value <= 50:
-        raise Differs(f"Places are whole, and here from 1 to 50; {value:g} is not among them.")
+        raise Differs(f"Positions are whole, and here from 1 to 50; {value:g} is not among them.")
     if value == 22:
-        raise Differs("After 22 places it has turned three times and a half, and points away.")
+        raise Differs("After 22 positions it has made three turns and a half, and points away.")
     off = abs(math.remainder(value, 2 * math.pi))
     if value != 44:
         raise Differs(
-            f"After {value:g} places it is off by {off:.2f} radians; there is one place at which "
-            "it is off by less. After how many turns do whole places come near?"
+            f"After {value:g} positions it is off by {off:.2f} radians; there is one at which "
+            "it is off by less. After how many turns is a whole number of positions near?"
         )
-    return "18, 72, and 44: a fast hand soon says the same again, and a slower one tells when."
+    return "18, 72, and 44: a fast pair soon repeats, and a slower one tells the turns apart."
 
 
-def _order(d: int) -> list[int]:
-    return [*range(0, d, 2), *range(1, d, 2)]
+def _halves(X: Tensor, start: int = 0, base: float = 10000, by: int = 1, sign: int = 1) -> Tensor:
+    """Rotary positions on halves, right or with the mistakes of exercise 8.6."""
+    D = X.shape[-1]
+    i = torch.arange(start, start + len(X)).unsqueeze(1)  # (T, 1)
+    angle = i * base ** (-by * torch.arange(0, D, 2) / D)  # (T, 1) x (D / 2,)
+    x, y = X.chunk(2, dim=-1)
+    cos, sin = angle.cos(), sign * angle.sin()
+    return torch.cat((x * cos - y * sin, x * sin + y * cos), dim=-1)
 
 
-def _way_back(d: int) -> list[int]:
-    return [_order(d).index(row) for row in range(d)]
-
-
-@check(
-    "8.6",
-    right=(_order,),
-    wrong=[
-        _way_back,
-        lambda d: list(range(d)),
-        lambda d: _order(d)[d // 2 :] + _order(d)[: d // 2],
-        lambda d: [*range(0, d, 2)][::-1] + [*range(1, d, 2)][::-1],
-        lambda d: [row + 1 for row in _order(d)],
-    ],
-)
-def check_order(order: Callable[[int], Iterable[int]]) -> str:
-    """The rows of a matrix, for code that pairs entry m with m + d / 2 in place of neighbours."""
-    for d in (8, 6, 2):
-        expected = _order(d)
-        case = f"for d = {d}"
-        hint = f"{case}, give a list of {d} row numbers."
-        result = [
-            number(row, f"{case}, a row number")
-            for row in several(call(order, d, case=case), d, hint)
-        ]
-        if sorted(result) == list(range(1, d + 1)):
-            raise Differs("Rows are counted from 0.")
-        if sorted(result) != list(range(d)):
-            raise Differs(f"{case}, each row from 0 to {d - 1} is needed once.")
-        pairs = list(zip(result[: d // 2], result[d // 2 :], strict=True))
-        neighbours = list(zip(expected[: d // 2], expected[d // 2 :], strict=True))
-        if d > 2 and result == _way_back(d):
-            raise Differs("That is the way back: it makes neighbours of what was half apart.")
-        if [pair[::-1] for pair in pairs] == neighbours:
-            raise Differs("The pairs are right, but x and y have changed places in each.")
-        if result != expected and {frozenset(pair) for pair in pairs} == set(
-            map(frozenset, neighbours)
+@check("8.6", right=(_halves,))
+def check_rotary(rotary: Callable[..., Tensor]) -> str:
+    """Rotary positions on halves: entries m and m + D / 2 are a pair."""
+    for T, width, start in ((5, 8, 0), (3, 6, 4), (1, 4, 7)):
+        X = torch.randn(T, width, generator=torch.Generator().manual_seed(86))
+        case = f"with {T} rows of width {width} from position {start} on"
+        expected = _halves(X, start)
+        result = tensor_like(call(rotary, X, start, case=case), expected, f"{case}, it")
+        omega = 10000 ** (-torch.arange(0, width, 2) / width)
+        x, y = X.chunk(2, dim=-1)
+        for variant, hint in (
+            (X, "Nothing has been rotated."),
+            (_turn(X, omega, start), "These are the pairs (0, 1), (2, 3): pair m is (m, m + D/2)."),
+            (_halves(X), "The first row stands at position `start`, not at 0."),
+            (_halves(X, start + 1), "Positions count from 0: the first row stands at `start`."),
+            (_halves(X, start, sign=-1), "It rotates clockwise: which of x and y gets the minus?"),
+            (_halves(X, start, by=2), "The exponent is −2m/D; yours falls twice as fast."),
+            (torch.cat((-y, x), dim=-1), "That is a rotation by 90° at every position."),
         ):
-            raise Differs("Neighbours stay together now, but a pair has got another one's speed.")
-        if result != expected:
-            there, x, y = next((m, *pair) for m, pair in enumerate(pairs) if pair != neighbours[m])
-            raise Differs(
-                f"{case}, entries {there} and {there + d // 2} are a pair there, and yours come "
-                f"from rows {x:g} and {y:g}. They should be those that `rotate` turns as pair "
-                f"{there}."
-            )
-    return "even rows first, then the odd: the same hands at the same speeds."
+            recognise(result, [(variant, hint)], expected)
+        same(
+            result, expected, "x cos − y sin, and x sin + y cos, on the two halves.", f"{case}, it"
+        )
+    return "pairs half a width apart, and each row at its own position."
 
 
 def _sloped(Q: Tensor, K: Tensor, by: float) -> Tensor:
@@ -332,7 +314,7 @@ def check_extend(extend: Callable[[Tensor, Tensor, float], Iterable[Tensor]]) ->
         root = math.sqrt(width)
         for by, hint in (
             (0, "No weight has changed: what is the same for all keys drops out of the softmax."),
-            (-slope, "It is the far words that gain now. The nearest should lose least."),
+            (-slope, "Now far keys gain. The nearest should lose least."),
             (slope / root, "The slope arrives divided by √d: scores are, and it with them."),
             (-slope / root, "Two things are wrong: the sign, and the slope comes divided by √d."),
             (slope * math.sqrt(1 + 1 / width), "The scores are divided by the √d of before."),
@@ -341,7 +323,9 @@ def check_extend(extend: Callable[[Tensor, Tensor, float], Iterable[Tensor]]) ->
         same(
             result,
             expected,
-            "Let the query's new coordinate be the same at each place, and only the key's tell.",
+            "Let the query's new entry be the same at each position, and only the key's differ.",
             f"{case}, a weight",
         )
-    return "one coordinate, and only keys say a place: −m i is the same for all that i may ask."
+    return (
+        "one coordinate, in which only the keys differ: −s i is the same for all keys of query i."
+    )

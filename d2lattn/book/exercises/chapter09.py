@@ -92,7 +92,7 @@ def _overflowing(query: Tensor, keys: Tensor, values: Tensor, tile: int) -> Tens
 
 @check("9.2", right=(_attend,), wrong=[_overflowing])
 def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
-    """Attention of one query in tiles, from a listing that forgets twice."""
+    """Attention of one query, read tile by tile."""
     for n, width, tile in ((7, 4, 3), (6, 2, 2), (5, 3, 5), (4, 2, 9)):
         generator = torch.Generator().manual_seed(92)
         keys, values = 2 * torch.randn(2, n, width, generator=generator)
@@ -105,25 +105,30 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str
                 call(attend, far * query, keys, values, tile, case=case), expected, f"{case}, it"
             )
             if far > 1 and not result.isfinite().all():
-                raise Differs(f"{case}, it overflows: take the largest so far off each score.")
+                raise Differs(
+                    f"{case}, it overflows: subtract the largest score so far from each score."
+                )
             for shrinks, finishes in product((True, False), repeat=2):
                 if far > 1 or (n < tile and not finishes):
                     continue
                 if not shrinks and not finishes:
                     hint = (
-                        "Two things are wrong: what one sum does and the other does not; "
-                        "and which keys the loop never sees, if n is no multiple of it."
+                        "Two things are wrong: both sums must be rescaled alike, and "
+                        "the keys after the last whole tile are lost."
                     )
                 elif not shrinks:
-                    hint = "All keys are seen now, but the two sums must stay in one unit."
+                    hint = "s was rescaled, and u was not: multiply both by the same factor."
                 else:
-                    hint = "Both sums shrink now, but the keys after the last whole tile are lost."
+                    hint = "The keys after the last whole tile are lost: n need not be a multiple."
                 variant = _attend(far * query, keys, values, tile, shrinks, finishes)
                 recognise(result, [(variant, hint)], expected)
             same(
-                result, expected, "Both sums shrink by the same factor at each tile.", f"{case}, it"
+                result,
+                expected,
+                "At each tile, multiply both sums by e^(old M − new M), then add.",
+                f"{case}, it",
             )
-    return "both sums in one unit, and the last tile may be short."
+    return "both sums rescaled alike, and the last tile may be short."
 
 
 State = tuple[float, float, float]

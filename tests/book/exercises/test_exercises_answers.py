@@ -6,7 +6,8 @@ import pytest
 import torch
 
 import d2lattn as d2l
-from d2lattn.bare_after import carried_attention, distance_bias, product_attention, rotate
+from d2lattn.bare_after import carried_attention, distance_bias, product_attention
+from d2lattn.bare_modern import rotary
 from d2lattn.book.exercises import (
     chapter01,
     chapter02,
@@ -145,14 +146,9 @@ def test_half_is_the_distance_that_halves_a_weight_of_the_package():
         assert ratio[head - 1, math.floor(reached)] > 0.5 > ratio[head - 1, math.ceil(reached)]
 
 
-def test_rows_in_order_turn_alike_in_the_other_code():
-    order = chapter08.check_order.right[0]
+def test_halves_are_those_of_the_one_page():
     X = torch.randn(9, 6, generator=torch.Generator().manual_seed(86))
-    omega = 100 ** (-torch.arange(0, 6, 2) / 6)
-    angles = torch.arange(9).unsqueeze(1) * omega  # (T, D / 2)
-    x, y = X[:, order(6)].chunk(2, dim=-1)
-    turned = (x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos())
-    torch.testing.assert_close(torch.cat(turned, dim=-1), rotate(X, omega)[:, order(6)])
+    torch.testing.assert_close(chapter08.check_rotary.right[0](X, 3), rotary(X, 3))
 
 
 @pytest.mark.parametrize(("window", "num_layers"), [(3, 2), (2, 3), (4, 1)])
