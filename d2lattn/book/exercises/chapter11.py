@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from itertools import product
 
 import torch
 from torch import Tensor
@@ -10,7 +9,6 @@ from torch import Tensor
 from d2lattn.book.exercises.checking import (
     Differs,
     LargestTensor,
-    agrees,
     call,
     check,
     number,
@@ -71,18 +69,29 @@ def check_taken_back(
     return "A matrix can untell a word, if somebody still knows its key and value."
 
 
-def _carried(
-    Q: Tensor, K: Tensor, V: Tensor, sums: bool = True, asked: bool = True, late: bool = False
+def _gated(
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    a: Tensor,
+    b: Tensor,
+    decay: str = "before",
+    corrected: bool = True,
+    share: bool = True,
+    late: bool = False,
 ) -> Tensor:
-    """Carried attention, right or with the mistakes of exercise 11.2."""
-    S, z, read = torch.zeros(K.shape[1], V.shape[1]), torch.zeros(K.shape[1]), []
-    for q, k, v in zip(Q, K, V, strict=True):
+    """The gated delta rule, right or with the mistakes of exercise 11.2."""
+    S, read = torch.zeros(K.shape[1], V.shape[1]), []
+    for t in range(len(K)):
         if late:  # it reads before it writes
-            read.append(q @ S / (q @ z if asked else z.sum()))
-        S = S + k[:, None] * v
-        z = z + k if sums else k
+            read.append(Q[t] @ S)
+        S = a[t] * S if decay == "before" else S
+        error = V[t] - K[t] @ S if corrected else V[t]
+        S = a[t] * S if decay == "between" else S
+        S = S + (b[t] if share else 1) * torch.outer(K[t], error)
+        S = a[t] * S if decay == "after" else S
         if not late:
-            read.append(q @ S / (q @ z if asked else z.sum()))
+            read.append(Q[t] @ S)
     return torch.stack(read)
 
 
@@ -92,25 +101,29 @@ def _drawn(length: int, width: int, outputs: int) -> tuple[Tensor, Tensor, Tenso
     return Q, K, torch.randn(length, outputs, generator=generator)
 
 
-@check("11.2", right=(_carried,), wrong=[lambda Q, K, V: _carried(Q, K, V, late=True)])
-def check_repaired(attention: Attention) -> str:
-    """Carried attention, from a listing that forgets the sum in z and does not ask it."""
+@check("11.2", right=(_gated,))
+def check_gated_delta(attention: Callable[..., Tensor]) -> str:
+    """A matrix that decays and is corrected by the delta rule, from an empty cell."""
+    mistakes = (
+        ({"decay": "none"}, "S never decays: multiply it by a[t]."),
+        ({"decay": "between"}, "what the key finds is read before S has decayed, not after."),
+        ({"decay": "after"}, "the new pair decays at once: let S decay before it is corrected."),
+        ({"corrected": False}, "V[t] is written whole; take away what the key finds, K[t] @ S."),
+        ({"share": False}, "the whole correction is written, and not the share b[t]."),
+        ({"late": True}, "each token reads before it has been written."),
+    )
     for length, width, outputs in ((5, 3, 2), (8, 2, 4), (1, 4, 3)):
         Q, K, V = _drawn(length, width, outputs)
-        case = f"with {length} words"
-        expected = _carried(Q, K, V)
-        result = tensor_like(call(attention, Q, K, V, case=case), expected, f"{case}, it")
-        for sums, asked in product((True, False), repeat=2):
-            hint = "Two things are wrong with what stands below the line. See z."
-            if asked:
-                hint = "The query asks z now, but z holds the newest word alone."
-            elif sums:
-                hint = "z is a sum now, but the query does not ask it."
-            recognise(result, [(_carried(Q, K, V, sums, asked), hint)], expected)
-        if length > 1 and agrees(result[1:], _carried(Q, K, V, late=True)[1:]):
-            raise Differs("Each word is written before it reads: it may look at itself.")
-        same(result, expected, "Above the line q reads S, below it q reads z.", f"{case}, it")
-    return "both sums are carried, and the query asks both."
+        K = K / K.norm(dim=-1, keepdim=True)
+        a, b = torch.linspace(0.5, 0.9, length), torch.linspace(0.8, 0.3, length)
+        case = f"with {length} tokens"
+        expected = _gated(Q, K, V, a, b)
+        answer = call(attention, Q, K, V, a, b, case=case)
+        result = tensor_like(answer, expected, f"{case}, it")
+        results = [(_gated(Q, K, V, a, b, **how), hint) for how, hint in mistakes]
+        recognise(result, [(wrong, f"{case}, {hint}") for wrong, hint in results], expected)
+        same(result, expected, "Decay, correct, read: one line each.", f"{case}, it")
+    return "the matrix decays, is corrected, and is read."
 
 
 def _chunks(
