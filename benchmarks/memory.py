@@ -53,6 +53,7 @@ class Way:
 
 WAYS = {
     "many": Way({}),
+    "4 key heads": Way({"num_kv_heads": 4}),
     "grouped": Way({"num_kv_heads": 2}),
     "one shared": Way({"num_kv_heads": 1}),
     "2 x 12": Way({}, (2, 12)),
@@ -61,6 +62,7 @@ WAYS = {
     "2 x 6": Way({}, (2, 6)),
     "6 x 2": Way({}, (6, 2)),
     "window": Way({"window": 8}),
+    "window of 20": Way({"window": 20}),
     "window + first": Way({"window": 7, "num_first": 1}),
 }
 

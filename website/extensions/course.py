@@ -19,7 +19,6 @@ SHORT = {
     "4b": "The picture on trial",
     "5b": "The worth of a head",
     "7c": "Which head?",
-    "11": "Without the softmax",
 }
 # The page that is passed on: what a network shows of it, and its picture
 PASSED_ON = {

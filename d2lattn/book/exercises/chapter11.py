@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from itertools import product
 
 import torch
 from torch import Tensor
@@ -10,7 +9,6 @@ from torch import Tensor
 from d2lattn.book.exercises.checking import (
     Differs,
     LargestTensor,
-    agrees,
     call,
     check,
     number,
@@ -32,15 +30,15 @@ def check_taken_back(
     z: tuple[float, float],
     answer: tuple[float, float],
 ) -> str:
-    """Without the word of features (2, 0) and value (1, 2); then asked by (1, 1)."""
+    """Without the pair of features (2, 0) and value (1, 2); then read by (1, 1)."""
     before, features, value = torch.tensor(S_TOLD), torch.tensor([2.0, 0]), torch.tensor([1.0, 2])
     written = features[:, None] * value  # (D, 1) x (V,) -> (D, V)
     result = tensor_like(S, before, "S")
     recognise(
         result,
         [
-            (before, "That is S as it was: the word is still in it."),
-            (before + written, "The word was added once more; take it away."),
+            (before, "That is S as it was: the pair is still in it."),
+            (before + written, "The pair was added once more; take it away."),
             (before - value, "The value was taken from both rows: its features say from which."),
             (before - written.T, "Rows and columns are exchanged: a row is a feature."),
             (before - written / 2, "It was taken away once; its first feature is 2."),
@@ -52,7 +50,7 @@ def check_taken_back(
     recognise(
         kept,
         [
-            (sums, "z still counts the word that has gone."),
+            (sums, "z still counts the pair that was deleted."),
             (sums - value, "From z its features are taken, not its value."),
         ],
     )
@@ -68,21 +66,32 @@ def check_taken_back(
         ],
     )
     same(reading, expected, "Add the two rows, and divide by the sum of z.", "the answer")
-    return "A matrix can untell a word, if somebody still knows its key and value."
+    return "A pair can be subtracted again, if its key and value are still known."
 
 
-def _carried(
-    Q: Tensor, K: Tensor, V: Tensor, sums: bool = True, asked: bool = True, late: bool = False
+def _gated(
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    a: Tensor,
+    b: Tensor,
+    decay: str = "before",
+    corrected: bool = True,
+    share: bool = True,
+    late: bool = False,
 ) -> Tensor:
-    """Carried attention, right or with the mistakes of exercise 11.2."""
-    S, z, read = torch.zeros(K.shape[1], V.shape[1]), torch.zeros(K.shape[1]), []
-    for q, k, v in zip(Q, K, V, strict=True):
+    """The gated delta rule, right or with the mistakes of exercise 11.2."""
+    S, read = torch.zeros(K.shape[1], V.shape[1]), []
+    for t in range(len(K)):
         if late:  # it reads before it writes
-            read.append(q @ S / (q @ z if asked else z.sum()))
-        S = S + k[:, None] * v
-        z = z + k if sums else k
+            read.append(Q[t] @ S)
+        S = a[t] * S if decay == "before" else S
+        error = V[t] - K[t] @ S if corrected else V[t]
+        S = a[t] * S if decay == "between" else S
+        S = S + (b[t] if share else 1) * torch.outer(K[t], error)
+        S = a[t] * S if decay == "after" else S
         if not late:
-            read.append(q @ S / (q @ z if asked else z.sum()))
+            read.append(Q[t] @ S)
     return torch.stack(read)
 
 
@@ -92,25 +101,29 @@ def _drawn(length: int, width: int, outputs: int) -> tuple[Tensor, Tensor, Tenso
     return Q, K, torch.randn(length, outputs, generator=generator)
 
 
-@check("11.2", right=(_carried,), wrong=[lambda Q, K, V: _carried(Q, K, V, late=True)])
-def check_repaired(attention: Attention) -> str:
-    """Carried attention, from a listing that forgets the sum in z and does not ask it."""
+@check("11.2", right=(_gated,))
+def check_gated_delta(attention: Callable[..., Tensor]) -> str:
+    """A matrix that decays and is corrected by the delta rule, from an empty cell."""
+    mistakes = (
+        ({"decay": "none"}, "S never decays: multiply it by a[t]."),
+        ({"decay": "between"}, "what the key finds is read before S has decayed, not after."),
+        ({"decay": "after"}, "the new pair decays at once: let S decay before it is corrected."),
+        ({"corrected": False}, "V[t] is written whole; take away what the key finds, K[t] @ S."),
+        ({"share": False}, "the whole correction is written, and not the share b[t]."),
+        ({"late": True}, "each token reads before it has been written."),
+    )
     for length, width, outputs in ((5, 3, 2), (8, 2, 4), (1, 4, 3)):
         Q, K, V = _drawn(length, width, outputs)
-        case = f"with {length} words"
-        expected = _carried(Q, K, V)
-        result = tensor_like(call(attention, Q, K, V, case=case), expected, f"{case}, it")
-        for sums, asked in product((True, False), repeat=2):
-            hint = "Two things are wrong with what stands below the line. See z."
-            if asked:
-                hint = "The query asks z now, but z holds the newest word alone."
-            elif sums:
-                hint = "z is a sum now, but the query does not ask it."
-            recognise(result, [(_carried(Q, K, V, sums, asked), hint)], expected)
-        if length > 1 and agrees(result[1:], _carried(Q, K, V, late=True)[1:]):
-            raise Differs("Each word is written before it reads: it may look at itself.")
-        same(result, expected, "Above the line q reads S, below it q reads z.", f"{case}, it")
-    return "both sums are carried, and the query asks both."
+        K = K / K.norm(dim=-1, keepdim=True)
+        a, b = torch.linspace(0.5, 0.9, length), torch.linspace(0.8, 0.3, length)
+        case = f"with {length} tokens"
+        expected = _gated(Q, K, V, a, b)
+        answer = call(attention, Q, K, V, a, b, case=case)
+        result = tensor_like(answer, expected, f"{case}, it")
+        results = [(_gated(Q, K, V, a, b, **how), hint) for how, hint in mistakes]
+        recognise(result, [(wrong, f"{case}, {hint}") for wrong, hint in results], expected)
+        same(result, expected, "Decay, correct, read: one line each.", f"{case}, it")
+    return "the matrix decays, is corrected, and is read."
 
 
 def _chunks(
@@ -142,14 +155,14 @@ def _chunks(
 def check_chunks(attention: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
     """Squares of `size` words at most, and what came before them by sums."""
     mistakes = (
-        ({"before": False}, "chunks know nothing of one another: add what q reads of S and z."),
-        ({"masked": False}, "in its own chunk a word looks ahead: `tril`."),
-        ({"twice": True}, "a chunk is in the sums before it reads, so its words count twice."),
+        ({"before": False}, "earlier chunks are missing: add what q reads of S and z."),
+        ({"masked": False}, "within a chunk a token sees later ones: `tril`."),
+        ({"twice": True}, "a chunk is in the sums before it reads, so its tokens count twice."),
         ({"before": False, "masked": False}, "each chunk stands alone, and has no mask."),
     )
     for length, size in ((12, 4), (10, 4), (7, 1), (6, 9)):
         Q, K, V = _drawn(length, 3, 2)
-        case = f"with {length} words in chunks of {size}"
+        case = f"with {length} tokens in chunks of {size}"
         expected = _chunks(Q, K, V, size)
         answer = call(attention, Q, K, V, size, case=case)
         result = tensor_like(answer, expected, f"{case}, it")
@@ -163,26 +176,26 @@ def check_chunks(attention: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> 
     return "the same answers, and no square is larger than a chunk."
 
 
-@check("11.4", right=(80, 12_800, 33), wrong=[(81, 12_800, 33), (80, 800, 33), (80, 12_800, 64)])
+@check("11.4", right=(24, 576, 33), wrong=[(25, 576, 33), (24, 36, 33), (24, 576, 64)])
 def check_sizes(width: float, kept: float, words: float) -> str:
-    """Half of 800 pairs, the list for as many, and when a list outgrows a head's sums."""
+    """A matrix for 36 pairs, the list for as many, and when a list outgrows a head's sums."""
     d = number(width, "the width")
     mistakes = [
-        (6400, "6,400 is how many numbers the matrix needs; its width is the root of that."),
-        (800, "The width is not the number of pairs: eight *numbers* a pair are enough."),
-        (10, "You divided by eight; a pair needs eight numbers."),
+        (576, "576 is how many numbers the matrix needs; its width is the root of that."),
+        (36, "Width and pairs do not grow alike: twice the width recalls four times the pairs."),
+        (32, "That is enough for 64 pairs."),
     ]
     recognise(d, mistakes, rtol=1e-9)
-    if not math.isclose(d, 80):
-        raise Differs(f"The width is not {d:g}: half is recalled at a pair for eight numbers.")
+    if not math.isclose(d, 24):
+        raise Differs(f"The width is not {d:g}: four times the numbers recall four times as much.")
     n = number(kept, "what the list keeps")
-    recognise(n, [(6400, "A pair is a key *and* a value, of 8 numbers each.")], rtol=1e-9)
-    if not math.isclose(n, 12_800):
+    recognise(n, [(288, "A pair is a key *and* a value, of 8 numbers each.")], rtol=1e-9)
+    if not math.isclose(n, 576):
         raise Differs(f"The list does not keep {n:g} numbers: a key and a value of 8 for each.")
-    t = number(words, "the number of words")
-    too_early = "At 32 words the list has 4,096 numbers, and S and z have 4,160."
-    half = "A word has a key and a value: 128 numbers, not 64."
+    t = number(words, "the number of tokens")
+    too_early = "At 32 tokens the list has 4,096 numbers, and S and z have 4,160."
+    half = "A token has a key and a value: 128 numbers, not 64."
     recognise(t, [(32, too_early), (32.5, too_early), (65, half)], rtol=1e-9)
     if not math.isclose(t, 33):
-        raise Differs(f"It is not {t:g}: compare 128 numbers a word with 64 · 64 + 64.")
-    return "80, 12,800 and 33: the list is twice the matrix, and recalls all."
+        raise Differs(f"It is not {t:g}: compare 128 numbers a token with 64 · 64 + 64.")
+    return "24, 576 and 33: the list is as large as the matrix, recalls all, and grows."
