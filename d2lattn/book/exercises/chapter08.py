@@ -207,8 +207,8 @@ def check_repeats(two: float, three: float, radian: float) -> str:
         value = number(answer, f"the answer for {what}")
         if value in mistakes:
             raise Differs(
-                f"That is {mistakes[value]} of {turns}. Which is the first number of positions that "
-                "all of them divide?"
+                f"That is {mistakes[value]} of {turns}. Which is the first number that all of "
+                "them divide?"
             )
         if value % expected == 0 and value != expected:
             raise Differs(f"With {what} all are back at {value:g}, but that is no first return.")
