@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from d2lattn.bare_modern import rotary
 from d2lattn.book.exercises.checking import (
     Differs,
     call,
@@ -223,3 +224,65 @@ def check_attention(function: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -
     )
     same(result, expected, "Project, cut, split, scores, mask, softmax, sum, merge, project.")
     return "as PyTorch's layer with a causal mask."
+
+
+def _grouped(
+    X: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    W_o: Tensor,
+    num_heads: int,
+    num_groups: int,
+    rotated: bool = True,
+    rotated_values: bool = False,
+    interleaved: bool = True,
+    causal: bool = True,
+) -> Tensor:
+    """Grouped rotary self-attention, right or with a mistake of exercise 12.6."""
+    q, k, v = (
+        (X @ W).unflatten(-1, (count, -1)).transpose(1, 2)
+        for W, count in ((W_q, num_heads), (W_k, num_groups), (W_v, num_groups))
+    )
+    if rotated:
+        q, k = rotary(q), rotary(k)
+    if rotated_values:
+        v = rotary(v)
+    repeats = num_heads // num_groups
+    if interleaved:
+        k, v = k.repeat_interleave(repeats, dim=1), v.repeat_interleave(repeats, dim=1)
+    else:  # head i meets group i modulo G
+        k, v = k.repeat(1, repeats, 1, 1), v.repeat(1, repeats, 1, 1)
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    if causal:
+        later = torch.ones(X.shape[1], X.shape[1]).triu(1).bool()
+        scores = scores.masked_fill(later, -torch.inf)
+    return (scores.softmax(dim=-1) @ v).transpose(1, 2).flatten(2) @ W_o
+
+
+@check("12.6", right=(_grouped,))
+def check_grouped(function: Callable[..., Tensor]) -> str:
+    """Causal self-attention of a LLaMA: rotary positions, and keys shared by groups of heads."""
+    generator = torch.Generator().manual_seed(12)
+    X = torch.randn(2, 5, 16, generator=generator)
+    W_q, W_k, W_v, W_o = (
+        torch.randn(16, width, generator=generator) / 4 for width in (16, 8, 8, 16)
+    )
+    arguments = X, W_q, W_k, W_v, W_o, 4, 2
+    expected = _grouped(*arguments)
+    result = tensor_like(call(function, *arguments), expected)
+    recognise(
+        result,
+        [
+            (_grouped(*arguments, rotated=False), "Queries and keys are still to be rotated."),
+            (_grouped(*arguments, rotated_values=True), "Values are not rotated."),
+            (
+                _grouped(*arguments, interleaved=False),
+                "Heads 1 and 2 share the first key, heads 3 and 4 the second: repeat_interleave.",
+            ),
+            (_grouped(*arguments, causal=False), "Each position attends to later ones: mask."),
+        ],
+        expected,
+    )
+    same(result, expected, "Project, split, rotate, repeat, attend under a mask, merge, project.")
+    return "a LLaMA's attention, from an empty cell."
