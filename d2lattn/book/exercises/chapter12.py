@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from d2lattn.bare import split_heads
 from d2lattn.bare_modern import rotary
 from d2lattn.book.exercises.checking import (
     Differs,
@@ -186,9 +187,7 @@ def _attention(
 ) -> Tensor:
     """Causal self-attention, right or with a mistake of exercise 12.5."""
     N = X.shape[1]
-    q, k, v = (
-        Y.unflatten(-1, (num_heads, -1)).transpose(1, 2) for Y in (X @ W_qkv).chunk(3, dim=-1)
-    )
+    q, k, v = (split_heads(Y, num_heads) for Y in (X @ W_qkv).chunk(3, dim=-1))
     scores = q @ k.mT / (width or q.shape[-1]) ** 0.5  # (B, H, N, N)
     if causal:
         scores = scores.masked_fill(~torch.ones(N, N).tril().bool(), -torch.inf)
@@ -241,7 +240,7 @@ def _grouped(
 ) -> Tensor:
     """Grouped rotary self-attention, right or with a mistake of exercise 12.6."""
     q, k, v = (
-        (X @ W).unflatten(-1, (count, -1)).transpose(1, 2)
+        split_heads(X @ W, count)
         for W, count in ((W_q, num_heads), (W_k, num_groups), (W_v, num_groups))
     )
     if rotated:
