@@ -36,7 +36,7 @@ def _underflowing(query: Tensor, keys: Tensor, bandwidth: float) -> Tensor:
 @check(
     "2.3",
     right=(_gaussian_weights,),
-    wrong=[_underflowing, lambda q, k, h: _underflowing(q, k, h).nan_to_num(0)],
+    wrong=[_underflowing],
 )
 def check_gaussian_weights(answer: Any) -> str:
     """Check ``gaussian_weights(query, keys, bandwidth)``: the weights of one query, shape (K,)."""
@@ -56,20 +56,8 @@ def check_gaussian_weights(answer: Any) -> str:
             ),
             (torch.softmax(2 * score, dim=0), "The Gaussian has a 2 under the fraction: −u²/2."),
             (
-                torch.softmax(-difference.abs() / bandwidth, dim=0),
-                "The distance enters squared: −u²/2.",
-            ),
-            (
                 torch.softmax(-(difference**2) / 2, dim=0),
                 "The bandwidth changes nothing. Divide the difference by it first.",
-            ),
-            (
-                torch.softmax(-(difference**2) / (2 * bandwidth), dim=0),
-                "Divide by the bandwidth before you square, not after.",
-            ),
-            (
-                torch.softmax(-((difference * bandwidth) ** 2) / 2, dim=0),
-                "You multiply by the bandwidth: a wider one should reach farther. Divide.",
             ),
         ]
         recognise(result, mistakes, expected, rtol=1e-3, atol=1e-4)
@@ -78,15 +66,10 @@ def check_gaussian_weights(answer: Any) -> str:
         result = tensor_like(
             call(answer, torch.tensor(place), keys, bandwidth), keys, "the weights"
         )
-        if result.isnan().any():
+        if result.isnan().any() or (result == 0).all():
             raise Differs(
-                f"Near the keys all is right, but a query at {place:g} gives NaN: every exp "
-                "underflows to 0 and 0/0 follows. torch.softmax subtracts the largest score first."
-            )
-        if (result == 0).all():
-            raise Differs(
-                f"Near the keys all is right, but a query at {place:g} gives no key any weight: "
-                "every exp underflows to 0. torch.softmax subtracts the largest score first."
+                f"Near the keys all is right, but for a query at {place:g} the sum of your heights "
+                "is 0, because each exp underflows. torch.softmax subtracts the largest score."
             )
         expected = _gaussian_weights(torch.tensor(place), keys, bandwidth)
         hint = "Far away, too, the weights sum to 1, and the nearest key has nearly all."
@@ -107,11 +90,6 @@ def check_by_hand(answer: Any) -> str:
             (5.0, "That is the plain mean of all three values, or the boxcar kernel."),
             (5.5, "Divide by the sum of the heights, so that the weights sum to 1."),
             (4.125, "The constant 3/4 cancels only when you divide by the sum of the heights."),
-            (
-                4.0,
-                "That is the value of the nearest key alone. How far is the key at 0, in "
-                "bandwidths?",
-            ),
         ],
         rtol=0,
         atol=0.006,
@@ -302,10 +280,6 @@ def check_temperature(answer: Any) -> str:
             (0.8, "Square the bandwidth: the score is minus the *squared* distance."),
             (2.5, "That is w = 1/h. A temperature divides the score."),
             (0.4, "That is the bandwidth itself; distances are divided by it and then squared."),
-            (
-                3.125,
-                "That is 1 / (2h²), by which you would multiply. A temperature divides the score.",
-            ),
         ],
         rtol=0,
         atol=0.004,
@@ -346,19 +320,10 @@ def check_two_features(answer: Any) -> str:
                 "You add the features and then square: differences of unlike sign cancel. Square "
                 "first.",
             ),
-            (pooled(-(u**2).mean(dim=1) / 2), "The squares of the features are summed, no mean."),
             (pooled(-(u**2).sum(dim=1)), "The Gaussian has a 2 below the line: −½ Σ u²."),
             (
                 pooled(-((query - keys) ** 2).sum(dim=1) / 2),
                 "The bandwidths change nothing. Divide each feature's difference by its own.",
-            ),
-            (
-                pooled(-((query - keys) ** 2 / bandwidths).sum(dim=1) / 2),
-                "Divide by the bandwidth before you square, not after.",
-            ),
-            (
-                pooled(-(u**2).sum(dim=1).sqrt() / 2),
-                "That is the distance; the Gaussian takes its square.",
             ),
         ]
         recognise(result, mistakes, expected, rtol=1e-3, atol=1e-4)
