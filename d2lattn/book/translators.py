@@ -44,24 +44,24 @@ GRUS = "GRUs of 128 units, embeddings of 64"
 BAHDANAU = f"{GRUS}; Bahdanau's attention; the decoder starts from zeros, the encoder reads"
 RECIPES = {
     "one-vector": Recipe(
-        chapters="4",
+        chapters="4, 7b",
         what=f"{GRUS}; no attention: the encoder's last state at every step",
     ),
     "one-directional": Recipe(
-        chapters="4, 4b",
+        chapters="4b",
         what=f"{BAHDANAU} forwards",
     ),
     "bidirectional": Recipe(
-        chapters="4, 4b, 7b, 7c",
+        chapters="4, 4b, 7b, 7c.1",
         what=f"{BAHDANAU} both ways",
     ),
     "four-heads": Recipe(
-        chapters="5b",
-        what=f"{GRUS}; the encoder reads both ways, the decoder's new state is the query of four heads",
+        chapters="5",
+        what=f"{GRUS}; the encoder reads both ways, the decoder's new states ask with four heads",
         num_epochs=1,
     ),
     "transformer": Recipe(
-        chapters="7b, 7c, 8, 10",
+        chapters="7b, 7b.1, 7c, 7c.1, 7c.2",
         what="Transformer of width 96, networks of 192, four heads, two layers on either side",
         num_epochs=1,
         learning_rate=3e-3,

@@ -255,7 +255,7 @@ def test_damaged_file_is_refused(harm, folder):
 def test_card_matches_recipe_and_model(name):
     model, _, _, card = load_translator(name)
     recipe, training = RECIPES[name], card["training"]
-    assert card["name"] == name
+    assert (card["name"], card["chapters"], card["model"]) == (name, recipe.chapters, recipe.what)
     assert card["parameters"] == sum(p.numel() for p in model.parameters())
     assert card["trained on"]["pairs"] == script.NUM_PAIRS
     assert training["epochs"] == recipe.num_epochs
