@@ -13,6 +13,7 @@ from d2lattn.bare import merge_heads, split_heads
 from d2lattn.book.exercises.checking import (
     Differs,
     NotAttempted,
+    agrees,
     call,
     check,
     judge_statements,
@@ -395,43 +396,43 @@ def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor
     return "weight times the length of what arrives."
 
 
-def _mean_brought(brought: Tensor, valid: Tensor) -> Tensor:
-    return brought.transpose(1, 2)[valid].mean(dim=0)  # (B, Q, H, D) -> (N, H, D) -> (H, D)
+def _prune(*given: Any, slip: str = "") -> tuple[Tensor, ...]:
+    W_q, W_k, W_v, W_o, num_heads, kept = given
+    width = len(W_q) // num_heads
+    if slip == "removed":
+        kept = [head for head in range(num_heads) if head not in kept]
+    if slip == "strided":
+        rows = [head + place * num_heads for head in kept for place in range(width)]
+    else:
+        rows = [head * width + place for head in kept for place in range(width)]
+    if slip == "columns":
+        return W_q[:, rows], W_k[:, rows], W_v[:, rows], W_o[rows]
+    return W_q[rows], W_k[rows], W_v[rows], W_o if slip == "whole W_o" else W_o[:, rows]
 
 
-@check("5b.2", right=(_mean_brought,))
-def check_mean_brought(mean_brought: Callable[[Tensor, Tensor], Tensor]) -> str:
-    """The mean of what each head brings, (H, D), of (B, H, Q, D), over words that are, (B, Q)."""
+PRUNING_SLIPS = {
+    "removed": "You kept the heads that were to go.",
+    "strided": "A head has neighbouring rows: head i has rows i D/H to (i + 1) D/H.",
+    "columns": "Rows and columns are exchanged: a head has rows of W_q, W_k and W_v, and columns "
+    "of W_o.",
+    "whole W_o": "W_o still has the columns of the heads that are gone.",
+}
+
+
+@check("5b.2", right=(_prune,), wrong=[partial(_prune, slip=slip) for slip in PRUNING_SLIPS])
+def check_prune(prune: Callable[..., Sequence[Tensor]]) -> str:
+    """W_q, W_k, W_v and W_o of the kept heads alone; the output is that with the others off."""
     generator = torch.Generator().manual_seed(552)
-    for heads, lens in ((3, (4, 1)), (2, (2, 5, 3))):
-        batch, longest = len(lens), max(lens)
-        brought = torch.randn(batch, heads, longest, 4, generator=generator) + 2
-        valid = torch.arange(longest) < torch.tensor(lens).unsqueeze(1)  # (B, Q)
-        kept = brought * valid[:, None, :, None]
-        expected = _mean_brought(brought, valid)
-        result = call(mean_brought, brought, valid)
-        of_each = kept.sum(dim=2) / valid.sum(dim=1)[:, None, None]  # (B, H, D)
-        mistakes = [
-            (
-                brought.mean(dim=(0, 2)),
-                "The padding takes part: it asks as well, and gets answers.",
-            ),
-            (
-                kept.mean(dim=(0, 2)),
-                "The padding counts as 0. Divide by the number of words that there are.",
-            ),
-            (
-                of_each.mean(dim=0),
-                "That is the mean of the sentences' means, in which a word of a short sentence "
-                "counts for more.",
-            ),
-            (expected.mean(dim=0), "One mean for all heads? Each head has its own."),
-            (kept.sum(dim=(0, 2)), "That is the sum. Over how many words?"),
-        ]
-        recognise(result, mistakes)
-        hint = "Of head h, the mean over all places where valid is true."
-        same(result, expected, hint, f"with {heads} heads, your mean")
-    return "the mean over words that are there, and nothing else."
+    for num_heads, kept in ((4, [0, 3]), (3, [1])):
+        given = *torch.randn(4, 12, 12, generator=generator), num_heads, kept
+        result = several(call(prune, *given), 4, "Give four matrices: W_q, W_k, W_v, W_o.")
+        for slip, hint in PRUNING_SLIPS.items():
+            wrong = _prune(*given, slip=slip)
+            if all(agrees(torch.as_tensor(a), b) for a, b in zip(result, wrong, strict=True)):
+                raise Differs(hint)
+        for name, part, right in zip(PROJECTIONS, result, _prune(*given), strict=True):
+            same(part, right, "Rows of W_q, W_k, W_v, columns of W_o.", f"your {name}")
+    return "fewer rows in, fewer columns out, and the output as with the other heads off."
 
 
 @check("5b.3", right=("DACB",), wrong=["ADCB", "DBCA", "DABC", "DACC", "DACX"])
