@@ -7,7 +7,7 @@ import torch
 
 import d2lattn as d2l
 from d2lattn import bare
-from d2lattn.bare_after import carried_attention, distance_bias, product_attention
+from d2lattn.bare_after import distance_bias, product_attention
 from d2lattn.bare_modern import rotary
 from d2lattn.book.exercises import (
     chapter01,
@@ -87,17 +87,11 @@ def by_a_projection(Q, K, V, a, b):
         (chapter07.check_step, newest_first),
         (chapter10.check_keep, kept_by_the_package),
         (chapter11.check_gated_delta, by_a_projection),
-        (chapter11.check_chunks, lambda Q, K, V, size: carried_attention(Q, K, V)),
     ],
 )
 def test_a_right_answer_may_have_another_form(check, answer):
     verdict = check(answer)
     assert verdict, verdict
-
-
-def test_all_products_at_once_are_no_chunks():
-    verdict = chapter11.check_chunks(lambda Q, K, V, size: product_attention(Q, K, V))
-    assert "all products are made at once" in verdict.sentence
 
 
 def test_salience_must_not_grow_with_the_query():
