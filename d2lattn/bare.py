@@ -53,6 +53,11 @@ def split_heads(X, num_heads):
     return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)  # (B, H, N, D/H)
 
 
+def merge_heads(heads):
+    """Undo the split: (B, H, N, D/H) -> (B, N, H, D/H) -> (B, N, D)."""
+    return heads.transpose(1, 2).flatten(2)  # (B, N, D)
+
+
 class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
     def __init__(self, num_hiddens, num_heads):
         super().__init__()
@@ -68,7 +73,7 @@ class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
         v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, D/H)
         heads, weights = attention(q, k, v, mask)
         self.attention_weights = weights.detach()  # kept for plots, (B, H, Q, K)
-        return self.W_o(heads.transpose(1, 2).flatten(2))  # (B, Q, D)
+        return self.W_o(merge_heads(heads))  # (B, Q, D)
 
 
 def positions(T, D):
