@@ -56,8 +56,8 @@ def test_shapes_are_those_of_a_model():
         "ask the source": model.decoder.attention_weights,
     }.items():
         assert stop(figure, name)["weights"].endswith(f"= {tuple(weights[:, 0].shape)}"), name
-    assert "3 heads ask side by side, each 4 wide" in stop(figure, "ask itself")["said"]
-    assert "12 numbers become 20" in stop(figure, "network")["said"]
+    assert "in 3 heads, each 4 wide" in stop(figure, "ask itself")["text"]
+    assert "12 numbers become 20" in stop(figure, "network")["text"]
 
 
 @pytest.mark.browser
