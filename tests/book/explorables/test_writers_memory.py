@@ -71,7 +71,9 @@ def test_bytes_and_mask_are_pytorchs(
     assert f"“{TOKENS[asked]}”" in answer
     if not kept[asked]:
         rows = causal_window_mask(len(TOKENS), window, num_first)[:written, asked]
-        ago = written - 1 - int(rows.nonzero()[-1])  # since it could be attended to for the last time
+        ago = (
+            written - 1 - int(rows.nonzero()[-1])
+        )  # since it could be attended to for the last time
         assert re.search(rf"deleted {ago} steps? ago", answer)
         news = page.locator(".d2lx-news").inner_text().replace("\u00a0", " ")
         assert ("may have come" in news) == bool(reached[asked])
