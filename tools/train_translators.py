@@ -190,8 +190,9 @@ ABOUT = """# Models that come with the book
 
 <!-- Written by: python -m tools.train_translators -->
 
-What a page says of one sentence should hold wherever it runs. But a training ends elsewhere where
-numbers are rounded otherwise; each card says in what range. So these five translators come trained:
+A statement about one sentence should hold on every computer. But a training ends with slightly
+different weights where a processor rounds differently, so these five translators come trained. The
+tables below have the range over several seeds.
 
 ```python
 from d2lattn.book.translators import load_translator
@@ -201,20 +202,19 @@ model, source_vocab, target_vocab, card = load_translator("bidirectional")
 
 The model is in eval mode and in double precision, so that each processor prints the same digits.
 
-**What they are for.** This book: they show how attention works, and their mistakes are part of what
-is shown. **What they cannot do.** Translate. They know {words} words,
-those of the sentences that the course's own grammar writes (no person's text is among them), and
-have learned from none longer than 18 tokens.
+**What they are for.** They show in this book how attention works, mistakes included. They are not
+useful as translators: they know {words} words, those of
+the sentences that the course's own grammar generates. None in training is longer than 18 tokens.
 
 All were trained on {pairs:,} pairs in batches of {batch} by Adam, on one thread. BLEU is that of
 1,000 sentences per set, decoded greedily and cut off at {max_len} tokens: *test* is like training,
 *unseen* combines constructions that training shows only separately, *long* is longer than all of
-training. The error rate is that of the links
-read off the largest weights, beside gold, on *test* ({{ref}}`chapter 4b <ch-believe>`); of several
-heads the mean is read.
+training. On *long* the limit matters, since some outputs do not end. The error rate is the
+{{term}}`alignment error rate` of the largest weights on *test* ({{ref}}`chapter 4b <ch-believe>`);
+where there are several heads, their mean is used.
 
 `python -m tools.train_translators` makes the files and this page anew; with `--check` it trains
-once more and compares. Names after it choose some of the five.
+again and compares. Names after it choose some of the five.
 """
 
 

@@ -159,10 +159,8 @@ def test_what_the_reader_moves_is_in_the_address_and_comes_back(visit):
     for reset in sent.get_by_role("button", name="Reset").all():
         reset.click()
     wait_for_address(sent, "")
-    assert [strength.input_value() for strength in sent.get_by_label("Strength of the query").all()] == [
-        "0",
-        "0",
-    ]
+    strengths = sent.get_by_label("Strength of the query").all()
+    assert [strength.input_value() for strength in strengths] == ["0", "0"]
 
 
 def test_an_address_that_does_not_fit_changes_nothing(visit):
