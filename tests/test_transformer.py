@@ -467,21 +467,27 @@ def test_weights_sum_to_one_over_visible_keys(options, lens):
     assert own.triu(1).count_nonzero() == 0
 
 
-def test_missing_weights_raise():
-    model, alone = build(), language_model()
-    for read in (
-        lambda: model.encoder.attention_weights,
-        lambda: model.decoder.attention_weights,
-        lambda: model.decoder.self_attention_weights,
-        lambda: alone.self_attention_weights,
-    ):
-        with pytest.raises(RuntimeError, match=r"^attention_weights: there are none before"):
-            read()
-    message = "^attention_weights: without cross_attention there is no source$"
-    for _ in range(2):
-        with pytest.raises(RuntimeError, match=message):
-            _ = alone.attention_weights
-        alone(tokens(1, 2), alone.init_state())
+def test_decoder_alone_has_no_weights_over_a_source():
+    alone = language_model()
+    alone(tokens(1, 2), alone.init_state())
+    assert not hasattr(alone, "attention_weights")
+    assert hasattr(alone, "self_attention_weights")
+
+
+@pytest.mark.parametrize(
+    ("mask", "error"),
+    [
+        (torch.ones(2, 1, 1, 2), TypeError),
+        (torch.ones(2, 2, 2, dtype=torch.bool), ValueError),
+        (torch.ones(2, 3, 2, 2, dtype=torch.bool), ValueError),
+    ],
+)
+def test_block_refuses_masks_that_could_mean_something_else(mask, error):
+    block, X = d2l.EncoderBlock(WIDTH, 6, 2), torch.randn(2, 2, WIDTH)
+    with pytest.raises(error, match="^mask has"):
+        block(X, mask=mask)
+    lens = torch.tensor([1, 2])
+    close(block(X, mask=~hidden(lens, 2)[:, None, None]), block(X, lens))
 
 
 @FLOATS
@@ -570,16 +576,6 @@ def test_positional_arguments_are_those_of_the_notes(kind, names):
 
 
 # Errors ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", [d2l.TransformerEncoder, d2l.TransformerDecoder])
-@pytest.mark.parametrize("name", STACK[:-1])
-def test_sizes_are_one_or_more(kind, name):
-    sizes = dict.fromkeys(STACK[:-1], 1)
-    stack = kind(**sizes)
-    assert len(stack.blks) == 1
-    with pytest.raises(ValueError, match=f"^{name} is 0; it needs to be 1 or more$"):
-        kind(**sizes | {name: 0})
 
 
 ZEROS = torch.zeros(2, 3, dtype=torch.long)
