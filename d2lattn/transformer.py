@@ -425,7 +425,7 @@ class TransformerDecoder(HasAttentionWeights, AttentionDecoder):
         self._store_weights((self_weights, cross_weights))
         return logits, TransformerState(position + X.shape[1], tuple(after))
 
-    @property
+    @property  # type: ignore[misc]  # nobody assigns these
     def attention_weights(self) -> Tensor:
         """Weights over the source in the last forward pass, (B, layers, H, T, S)."""
         if any(block.cross_attention is None for block in self.blks):
