@@ -5,6 +5,7 @@ import json
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -227,7 +228,10 @@ def test_unknown_or_missing_translator_is_refused(folder):
         load_translator("transformer")
 
 
-@pytest.mark.parametrize("harm", ["cut", "garbage", "flipped", "without a card", "another name"])
+@pytest.mark.parametrize(
+    "harm",
+    ["cut", "garbage", "flipped", "without a card", "another name", "number", "sizes", "no words"],
+)
 def test_damaged_file_is_refused(harm, folder):
     write_translator("one-vector", _small("one-vector"), torch.float16)
     path = folder / "one-vector.safetensors"
@@ -241,6 +245,17 @@ def test_damaged_file_is_refused(harm, folder):
         path.write_bytes(content)
     elif harm == "without a card":
         save_file(load_file(path), path)
+    elif harm == "number":
+        save_file(load_file(path), path, {"translator": "7"})
+    elif harm == "sizes":
+        small = _small("one-vector")
+        words = translators.Vocabulary([["b"]])
+        write_translator("one-vector", small._replace(source_vocab=words), torch.float16)
+    elif harm == "no words":
+        nothing = SimpleNamespace(tokens=None)
+        write_translator(
+            "one-vector", _small("one-vector")._replace(source_vocab=nothing), torch.float16
+        )
     else:
         write_translator("bidirectional", _small("bidirectional"), torch.float16)
         (folder / "bidirectional.safetensors").rename(path)

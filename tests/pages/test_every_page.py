@@ -171,6 +171,12 @@ def test_search_finds_a_term(visit, scheme):
     opened.page.get_by_text("did not match").wait_for()
 
 
+def test_search_works_where_storage_is_forbidden(visit):
+    page = visit("search.html?q=bandwidth").page
+    page.set_content(f"<iframe sandbox='allow-scripts' src='{page.url}'></iframe>")
+    page.frame_locator("iframe").locator("#search-results li a").first.wait_for()
+
+
 @pytest.mark.parametrize("width", [1280, 360])
 def test_page_leads_to_the_search_by_mouse_and_keyboard(visit, width):
     page = visit("reference/notation.html", width=width).page
