@@ -3,7 +3,6 @@
 import gzip
 import re
 from os.path import normpath
-from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 from zipfile import ZipFile
 
@@ -206,11 +205,3 @@ def test_walk_becomes_a_pdf_with_an_outline_and_our_fonts(chromium, book, tmp_pa
     assert 6 <= len(re.findall(rb"/Type /Page\b(?!s)", data)) <= 20
     assert b"/Outlines" in data
     assert b"Literata" in data
-
-
-@pytest.mark.parametrize("tool", [make_zip.write, make_pdf.main])
-def test_tools_ask_for_a_built_book(tool, tmp_path, monkeypatch):
-    monkeypatch.setattr(make_pdf, "BOOK", Path(tmp_path))
-    arguments = [tmp_path / "book.zip", tmp_path] if tool is make_zip.write else [tmp_path]
-    with pytest.raises(SystemExit, match="make book"):
-        tool(*arguments)

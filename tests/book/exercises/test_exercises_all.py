@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from d2lattn.book import exercises
-from d2lattn.book.exercises.checking import Check, Differs, recognise
+from d2lattn.book.exercises.checking import Check, Differs, agrees, recognise
 
 MODULES = [
     importlib.import_module(f"{exercises.__name__}.{module.name}")
@@ -326,3 +326,13 @@ def test_recognise_raises_the_hint_of_the_first_mistake():
         recognise(found, mistakes, expected=torch.ones(2))
     for found in (torch.zeros(2), torch.ones(4), "ones", None):
         recognise(found, mistakes)
+
+
+def test_two_results_agree_in_shape_and_within_the_tolerance():
+    wanted = torch.tensor([0.0, 100.0])
+    assert agrees(wanted + torch.tensor([0.9e-5, 0.9e-2]), wanted)
+    assert not agrees(wanted + torch.tensor([1.1e-5, 0.0]), wanted)
+    assert not agrees(wanted + torch.tensor([0.0, 1.1e-2]), wanted)
+    assert agrees(wanted + torch.tensor([1.1e-5, 0.0]), wanted, atol=1e-4)
+    assert agrees(wanted + torch.tensor([0.0, 1.1e-2]), wanted, rtol=1e-3)
+    assert not agrees(wanted[:1], torch.zeros(2))  # though it would broadcast

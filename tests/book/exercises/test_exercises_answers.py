@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import d2lattn as d2l
-from d2lattn.bare_after import carried_attention, distance_bias, product_attention
+from d2lattn.bare_after import carried_attention, product_attention
 from d2lattn.bare_modern import rotary
 from d2lattn.book.exercises import (
     chapter01,
@@ -101,21 +101,6 @@ def test_a_right_answer_may_have_another_form(check, answer):
     assert verdict, verdict
 
 
-def test_all_products_at_once_are_no_chunks():
-    verdict = chapter11.check_chunks(lambda Q, K, V, size: product_attention(Q, K, V))
-    assert "all products are made at once" in verdict.sentence
-
-
-def test_salience_must_not_grow_with_the_query():
-    def louder(query, keys, salience):
-        longer, wider = chapter01.check_with_salience.right[0](query, keys, salience)
-        generator = torch.Generator().manual_seed(13)
-        longer[-1] = query[0] / torch.randn(3, generator=generator)[0]  # 1 for the first query only
-        return longer, wider
-
-    assert "three times as strong" in chapter01.check_with_salience(louder).sentence
-
-
 def test_the_suspicious_file_holds_every_row_twice():
     keys, values = chapter02.suspicious_sample()
     assert torch.equal(keys[::2], keys[1::2])
@@ -144,14 +129,6 @@ def test_two_scores_hear_distances_alone(name):
         for on in (10, 100)
     ]
     assert (max(changes) < 1e-4) == (name in chapter08.check_boxes.right[0])
-
-
-def test_half_is_the_distance_that_halves_a_weight_of_the_package():
-    half = chapter08.check_half.right[0]
-    ratio = distance_bias(4, 200)[:, 0].exp()  # (H, K), beside the query's own place
-    for head in range(1, 5):
-        reached = half(head, 4)
-        assert ratio[head - 1, math.floor(reached)] > 0.5 > ratio[head - 1, math.ceil(reached)]
 
 
 def test_halves_are_those_of_the_one_page():
@@ -195,39 +172,6 @@ def sentence(target_length, source_length, sure_sources):
 
 
 _, PAIRS, MATRICES = chapter04.check_threshold.right
-# Each side of 0.50 is worse for the first sentence; all pairs together want 0.30.
-FIRST = (
-    [sentence(1, 2, [0]), sentence(9, 3, [0, 1, 2])],
-    [torch.tensor([[0.52, 0.48]]), torch.tensor([[0.33, 0.33, 0.34]] * 9)],
-)
-# Up to 0.20 all gold links are found, from 0.55 to 0.80 no wrong one; both cost a third.
-BETWEEN = (
-    [sentence(1, 2, [0, 1]), sentence(1, 2, [])],
-    [torch.tensor([[0.8, 0.2]]), torch.tensor([[0.5, 0.5]])],
-)
-
-
-@pytest.mark.parametrize(
-    ("answer", "pairs", "matrices", "hint"),
-    [
-        (0.1, PAIRS, MATRICES, "Too low: of 92 links that are read off, 40 are wrong"),
-        (0.6, PAIRS, MATRICES, "Too high: only 40 links are read off"),
-        (0.3, PAIRS, MATRICES, "mean of the sentences' own rates"),
-        (0.5, *FIRST, "best for the first sentence"),
-        (0.3, *BETWEEN, "both below and above"),
-        (0.42, PAIRS, MATRICES, "not one of the thresholds"),
-        (0.4, PAIRS, MATRICES[:2], "There are 5 pairs and 2 matrices"),
-        (0.4, [], [], "one pair at least"),
-        (0.4, PAIRS, [torch.tensor(m).T for m in MATRICES], "a row for each target word"),
-        (0.4, PAIRS[:1], [torch.full((40, 2), math.nan)], "not a finite number"),
-        (0.4, [sentence(1, 2, [])], [torch.tensor([[0.5, 0.5]])], "no sure link"),
-        (0.4, 7, 8, "could not read"),
-    ],
-)
-def test_threshold_names_what_is_wrong(answer, pairs, matrices, hint):
-    verdict = chapter04.check_threshold(answer, pairs, matrices)
-    assert not verdict
-    assert hint in verdict.sentence, verdict
 
 
 @pytest.mark.parametrize("answer", [0.35, 0.7, torch.tensor(0.7), torch.arange(1, 20)[13] / 20])

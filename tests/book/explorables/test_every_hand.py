@@ -25,7 +25,7 @@ WATCH = """() => {
 
 
 def test_a_key_press_is_announced_once_and_a_page_that_opens_is_silent(visit):
-    page = visit(*(example().to_html() for example in EXAMPLES.values()))
+    page = visit(*EXAMPLES.values())
     page.evaluate(WATCH)
     page.wait_for_timeout(700)
     assert page.evaluate("spoken") == []
