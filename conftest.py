@@ -21,12 +21,15 @@ WAITING = ("test_jupyterlab.py", "test_jupyterlab_whole.py", "test_explorable_sp
 WEEKLY_PAGES = (
     "02-nadaraya-watson/deeper-how-firm",
     "03b-which-score/deeper-choice",
+    "04-bahdanau/deeper-one-vector",
     "04-bahdanau/deeper-other-parts",
+    "05b-worth-of-a-head/deeper-other-seeds",
     "05b-worth-of-a-head/deeper-worth",
     "06-self-attention/deeper-long",
     "07-transformer/deeper-alone",
     "07-transformer/deeper-xray",
     "07b-transformer-at-work/deeper-beyond",
+    "07c-which-head/deeper-other-sixteen",
     "10-what-a-writer-remembers/deeper-first-token",
 )
 

@@ -164,6 +164,7 @@ def answers_with(check, results, calls, mistake):
 @each
 def test_each_mistake_of_a_table_gets_its_hint_and_no_other(check, monkeypatch):
     tables = Tables(check, monkeypatch)
+    assert check.wrong or tables.entries, "a check knows a mistake"
     hints = tables.hints
     declared = [without_numbers(check(*answers).sentence) for answers in wrong_answers(check)]
     given = {hint for hint in hints if any(hint in sentence for sentence in declared)}
@@ -181,11 +182,6 @@ def test_each_mistake_of_a_table_gets_its_hint_and_no_other(check, monkeypatch):
     assert given == hints
     generic = without_numbers(check(*map(perturbed, check.right)).sentence)
     assert not any(hint in generic for hint in hints)
-
-
-@each
-def test_a_check_knows_a_mistake(check, monkeypatch):
-    assert check.wrong or Tables(check, monkeypatch).entries
 
 
 @each
@@ -214,9 +210,8 @@ def stops(*arguments):
 
 
 VALUES = [
-    *("text", "", "ab", b"abc", [], {}, {"a": 1}, {1}, object()),
-    *(-1, math.nan, math.inf, -math.inf, 10**400, 1j),
-    *([1, [2, 3]], ("x", "y"), (math.nan,) * 2, (math.nan,) * 3, [0.0, -1e300, 7.0, math.inf]),
+    *("text", b"abc", [], {"a": 1}, object(), -1, math.nan, math.inf, 10**400, 1j),
+    *([1, [2, 3]], ("x", "y"), (math.nan,) * 2, (math.nan,) * 3),
     *(torch.zeros(0), torch.ones(2), torch.zeros(2, 2), torch.full((2,), math.nan)),
     *(torch.ones(2, dtype=torch.int64), (torch.ones(2), torch.ones(5))),
 ]
