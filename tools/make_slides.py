@@ -8,7 +8,6 @@ javascript/node_modules (npm ci there), the fonts from website/assets/; no netwo
 """
 
 import html
-import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -22,38 +21,10 @@ from website.extensions.plots import Plot, inline
 
 REVEAL = ROOT / "javascript" / "node_modules" / "reveal.js"
 FONTS = "serif.woff2", "serif-italic.woff2", "sans.woff2", "math.woff2", "mono.woff2"
-LOOK = ROOT / "teaching" / "slides.css"
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title} — Attention You Can Run</title>
-<link rel="stylesheet" href="reveal/reset.css">
-<link rel="stylesheet" href="reveal/reveal.css">
-<link rel="stylesheet" href="slides.css">
-</head>
-<body>
-<div class="reveal"><div class="slides">
-{slides}
-</div></div>
-<script src="reveal/reveal.js"></script>
-<script src="reveal/notes.js"></script>
-<script>
-Reveal.initialize({settings});
-</script>
-</body>
-</html>
-"""
-SETTINGS = {
-    "width": 1280,
-    "height": 720,
-    "margin": 0.05,
-    "hash": True,
-    "slideNumber": True,
-    "transition": "none",
-}
+LOOK, PAGE, CONTENTS = (
+    (ROOT / "teaching" / name).read_text(encoding="utf-8")
+    for name in ("slides.css", "slides.html", "slides-contents.html")
+)
 
 
 def slide(inside: str, note: str = "", kind: str = "") -> str:
@@ -146,7 +117,7 @@ def style_sheet() -> str:
     colours = "".join(f"  --{name}: {light};\n" for name, (light, _) in palette().items())
     drawn = "".join(f".d2l-drawing {role} {{ {look} }}\n" for role, look in roles().items())
     drawn = drawn.replace("var(--card)", "var(--wash)")
-    return f":root {{\n{colours}}}\n{drawn}{LOOK.read_text(encoding='utf-8')}"
+    return f":root {{\n{colours}}}\n{drawn}{LOOK}"
 
 
 def write(folder: Path) -> list[Path]:
@@ -162,27 +133,18 @@ def write(folder: Path) -> list[Path]:
     for name in FONTS:
         shutil.copy(ROOT / "website" / "assets" / "fonts" / name, folder / "fonts")
     (folder / "slides.css").write_text(style_sheet(), encoding="utf-8")
-    settings = json.dumps(SETTINGS)[:-1] + ', "plugins": [RevealNotes]}'
     pages, rows = [], []
     for plan, sessions in load_plans().items():
         for number, entry in enumerate(sessions, 1):
             slides = session([read_walk(name) for name in entry["walks"]])
             title = f"{number} of {plan}: {entry['title']}"
-            page = PAGE.format(
-                title=html.escape(title), slides="\n".join(slides), settings=settings
-            )
+            page = PAGE.format(title=html.escape(title), slides="\n".join(slides))
             path = folder / f"{plan}-{number}.html"
             path.write_text(page, encoding="utf-8")
             pages.append(path)
             rows.append(f'<li><a href="{path.name}">{html.escape(title)}</a></li>')
-    (folder / "index.html").write_text(
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<title>Slides — Attention You Can Run</title>\n"
-        '<link rel="stylesheet" href="slides.css">\n</head>\n<body class="list">\n'
-        "<h1>Slides</h1>\n<ul>\n" + "\n".join(rows) + "\n</ul>\n</body>\n</html>\n",
-        encoding="utf-8",
-    )
+    contents = CONTENTS.format(rows="\n".join(rows))
+    (folder / "index.html").write_text(contents, encoding="utf-8")
     return pages
 
 

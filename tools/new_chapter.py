@@ -15,83 +15,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools import honest_time, run_notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
+TEMPLATES = ROOT / "tools" / "templates"
 COUNTS = ["Sixteen", "Seventeen", "Eighteen", "Nineteen", "Twenty", "Twenty-one"]
-
-WALK = """\
-(ch-{name})=
-# {number}. {question}
-
-:::{{div}} facts
-- **Time:** … minutes
-- **You need:** …
-:::
-
-{question}
-
-**…?** You will be able to …
-~
-import d2lattn as d2l
-
-len(d2l.__all__) > 0
-~
-:::{{dropdown}} *Predict first:* …?
-…
-:::
-
-## One for you
-
-… A task on paper, of a few sentences, with all the numbers that it takes; it asks for one number or
-one word, and for the reason.
-
-:::{{dropdown}} Solution
-…
-:::
-
-## The answer
-
-*{question}* …
-
-**To take away**
-
-1. …
-2. …
-3. …
-
-:::{{div}} onward
-[Open workshop {number}](workshop.ipynb)
-:::
-"""
-WORKSHOP = """\
-# {number}.1 Workshop
-
-:::{{div}} facts
-- **Time:** … minutes
-- **You need:** [chapter {number}](walk.ipynb)
-:::
-
-Exercises: copy the form of another chapter's workshop. Their checks belong into
-`d2lattn/book/exercises/chapter{number:0>2}.py`.
-~
-import d2lattn as d2l
-
-len(d2l.__all__) > 0
-"""
-QUESTION = """\
-  - asks: "Question …?"
-    right: "The right answer …"
-    because: "It is right because …"
-    wrong:
-      - says: "A wrong answer …"
-        means: "Who says so believes …"
-      - says: "Another wrong answer …"
-        means: "Who says so believes …"
-"""
-DRAWING = """\
-<svg class="small" viewBox="0 0 72 48" aria-hidden="true">
-  <circle class="query" cx="18" cy="24" r="3"/>
-  <circle class="key" cx="54" cy="24" r="3"/>
-</svg>
-"""
 
 
 def insert_after_last(path: Path, pattern: str, text: str) -> None:
@@ -100,6 +25,11 @@ def insert_after_last(path: Path, pattern: str, text: str) -> None:
     matches = [*re.finditer(pattern, page, re.MULTILINE)]
     end = matches[-1].end()
     path.write_text(page[:end] + text + page[end:], encoding="utf-8")
+
+
+def fill(template: str, values: dict[str, str]) -> str:
+    """Fill in a template of `tools/templates/`."""
+    return (TEMPLATES / template).read_text(encoding="utf-8").format(**values)
 
 
 def write_notebook(path: Path, text: str) -> None:
@@ -117,14 +47,14 @@ def main(number: str, name: str, question: str) -> None:
     """Make the chapter."""
     digits = re.match(r"\d+", number)[0]
     folder = f"{digits.zfill(2)}{number.removeprefix(digits)}-{name}"
-    values = {"number": number, "name": name, "question": question}
+    values = {"number": number, "name": name, "question": question, "folder": folder}
     (ROOT / "chapters" / folder).mkdir()
-    write_notebook(ROOT / "chapters" / folder / "walk.ipynb", WALK.format(**values))
-    write_notebook(ROOT / "chapters" / folder / "workshop.ipynb", WORKSHOP.format(**values))
-    quiz = f"walk: chapters/{folder}/walk\nquestions:\n"
-    quiz += "".join(QUESTION.replace("Question", f"Question {i}") for i in range(1, 6))
-    (ROOT / "teaching" / "quizzes" / f"{number}.yaml").write_text(quiz, encoding="utf-8")
-    (ROOT / "website" / "theme" / "drawings" / f"{number}.svg").write_text(DRAWING, "utf-8")
+    write_notebook(ROOT / "chapters" / folder / "walk.ipynb", fill("walk.md", values))
+    write_notebook(ROOT / "chapters" / folder / "workshop.ipynb", fill("workshop.md", values))
+    quiz = ROOT / "teaching" / "quizzes" / f"{number}.yaml"
+    quiz.write_text(fill("quiz.yaml", values), encoding="utf-8")
+    drawing = ROOT / "website" / "theme" / "drawings" / f"{number}.svg"
+    drawing.write_text(fill("drawing.svg", values), encoding="utf-8")
 
     row = r"^\| \d+[a-z]? \|.*\n"
     insert_after_last(ROOT / "index.md", row, f"| {number} | {question} | … |\n")

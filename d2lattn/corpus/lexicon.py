@@ -1,123 +1,13 @@
-"""The words of the miniature corpus: four tables that a person can read and extend.
+"""The words of the miniature corpus, from the tables in ``lexicon.toml``."""
 
-An asterisk before a French word marks an *h aspiré*: ``le hibou`` and not ``l' hibou``. A dash
-marks a form that the grammar does not use.
-"""
-
-# ruff: noqa: E501 (a row of a table is one line)
-
+import tomllib
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
-# singular, plural | singular, plural | gender | what it is
-NOUNS = """
-boy         boys         | garçon      garçons      | m | person
-girl        girls        | fille       filles       | f | person
-man         men          | homme       hommes       | m | person
-woman       women        | femme       femmes       | f | person
-friend      friends      | ami         amis         | m | person
-child       children     | enfant      enfants      | m | person
-teacher     teachers     | professeur  professeurs  | m | person
-actress     actresses    | actrice     actrices     | f | person
-queen       queens       | reine       reines       | f | person
-hero        heroes       | *héros      *héros       | m | person
-dog         dogs         | chien       chiens       | m | animal
-cow         cows         | vache       vaches       | f | animal
-bird        birds        | oiseau      oiseaux      | m | animal
-horse       horses       | cheval      chevaux      | m | animal
-owl         owls         | *hibou      *hiboux      | m | animal
-book        books        | livre       livres       | m | thing text
-letter      letters      | lettre      lettres      | f | thing text
-story       stories      | histoire    histoires    | f | thing text
-newspaper   newspapers   | journal     journaux     | m | thing text
-car         cars         | voiture     voitures     | f | thing
-hat         hats         | chapeau     chapeaux     | m | thing
-flower      flowers      | fleur       fleurs       | f | thing
-tree        trees        | arbre       arbres       | m | thing
-table       tables       | table       tables       | f | thing surface
-boat        boats        | bateau      bateaux      | m | thing surface
-apple       apples       | pomme       pommes       | f | thing food
-orange      oranges      | orange      oranges      | f | thing food
-egg         eggs         | œuf         œufs         | m | thing food
-house       houses       | maison      maisons      | f | place
-garden      gardens      | jardin      jardins      | m | place
-school      schools      | école       écoles       | f | place
-hotel       hotels       | hôtel       hôtels       | m | place
-church      churches     | église      églises      | f | place
-city        cities       | ville       villes       | f | place
-hospital    hospitals    | hôpital     hôpitaux     | m | place
-"""
-
-# English | masculine, feminine, masculine plural, feminine plural, masculine before a vowel |
-# its place beside the noun | what it is said of
-ADJECTIVES = """
-small       | petit       petite       petits       petites       -      | before | animal thing place
-big         | grand       grande       grands       grandes       -      | before | animal thing place
-beautiful   | beau        belle        beaux        belles        bel    | before | any
-new         | nouveau     nouvelle     nouveaux     nouvelles     nouvel | before | thing place
-old         | vieux       vieille      vieux        vieilles      vieil  | before | any
-young       | jeune       jeune        jeunes       jeunes        -      | before | person animal
-red         | rouge       rouge        rouges       rouges        -      | after  | thing
-white       | blanc       blanche      blancs       blanches      -      | after  | animal thing place
-black       | noir        noire        noirs        noires        -      | after  | animal thing
-strange     | étrange     étrange      étranges     étranges      -      | after  | any
-happy       | heureux     heureuse     heureux      heureuses     -      | after  | person animal
-sad         | triste      triste       tristes      tristes       -      | after  | person animal
-honest      | honnête     honnête      honnêtes     honnêtes      -      | after  | person
-interesting | intéressant intéressante intéressants intéressantes -      | after  | person text place
-"""
-
-# English: base, with he, past, particle | frame | French: infinitive, je, tu, il, nous, ils,
-# participle, auxiliary | what the object is
-VERBS = """
-see    sees    saw      -     | direct | voir      vois    vois     voit     voyons     voient      vu       avoir | any
-look   looks   looked   at    | direct | regarder  regarde regardes regarde  regardons  regardent   regardé  avoir | any
-look   looks   looked   for   | direct | chercher  cherche cherches cherche  cherchons  cherchent   cherché  avoir | any
-find   finds   found    -     | direct | trouver   trouve  trouves  trouve   trouvons   trouvent    trouvé   avoir | any
-love   loves   -        -     | direct | aimer     aime    aimes    aime     aimons     aiment      -        avoir | any
-listen listens listened to    | direct | écouter   écoute  écoutes  écoute   écoutons   écoutent    écouté   avoir | person animal
-buy    buys    bought   -     | direct | acheter   achète  achètes  achète   achetons   achètent    acheté   avoir | thing
-take   takes   took     -     | direct | prendre   prends  prends   prend    prenons    prennent    pris     avoir | thing
-sell   sells   sold     -     | direct | vendre    vends   vends    vend     vendons    vendent     vendu    avoir | thing
-eat    eats    ate      -     | direct | manger    mange   manges   mange    mangeons   mangent     mangé    avoir | food
-read   reads   -        -     | direct | lire      lis     lis      lit      lisons     lisent      -        avoir | text
-have   has     -        -     | direct | avoir     ai      as       a        avons      ont         -        avoir | thing
-speak  speaks  spoke    to    | to     | parler    parle   parles   parle    parlons    parlent     parlé    avoir | person animal
-talk   talks   talked   about | about  | parler    parle   parles   parle    parlons    parlent     parlé    avoir | any
-answer answers answered -     | to     | répondre  réponds réponds  répond   répondons  répondent   répondu  avoir | person
-give   gives   gave     -     | give   | donner    donne   donnes   donne    donnons    donnent     donné    avoir | thing
-go     goes    went     to    | place  | aller     vais    vas      va       allons     vont        allé     être  | place
-arrive arrives arrived  -     | none   | arriver   arrive  arrives  arrive   arrivons   arrivent    arrivé   être  | -
-leave  leaves  left     -     | none   | partir    pars    pars     part     partons    partent     parti    être  | -
-sleep  sleeps  slept    -     | none   | dormir    dors    dors     dort     dormons    dorment     dormi    avoir | -
-sing   sings   sang     -     | none   | chanter   chante  chantes  chante   chantons   chantent    chanté   avoir | -
-think  thinks  -        that  | clause | penser    pense   penses   pense    pensons    pensent     -        avoir | -
-say    says    -        that  | clause | dire      dis     dis      dit      disons     disent      -        avoir | -
-know   knows   -        that  | clause | savoir    sais    sais     sait     savons     savent      -        avoir | -
-want   wants   -        to    | modal  | vouloir   veux    veux     veut     voulons    veulent     -        avoir | -
-can    can     -        -     | modal  | pouvoir   peux    peux     peut     pouvons    peuvent     -        avoir | -
-must   must    -        -     | modal  | devoir    dois    dois     doit     devons     doivent     -        avoir | -
-"""
-
-# number | English | masculine, feminine, plural, feminine plural | feminine before a vowel
-DETERMINERS = """
-any      | the     | le    la    les      les      | -
-singular | a       | un    une   -        -        | -
-plural   | some    | -     -     des      des      | -
-singular | this    | ce    cette -        -        | -
-plural   | these   | -     -     ces      ces      | -
-any      | my      | mon   ma    mes      mes      | mon
-any      | your    | ton   ta    tes      tes      | ton
-any      | his     | son   sa    ses      ses      | son
-any      | her     | son   sa    ses      ses      | son
-any      | our     | notre notre nos      nos      | -
-any      | their   | leur  leur  leurs    leurs    | -
-singular | every   | chaque chaque -      -        | -
-plural   | two     | -     -     deux     deux     | -
-plural   | three   | -     -     trois    trois    | -
-plural   | many    | -     -     beaucoup beaucoup | -
-plural   | all     | -     -     tous     toutes   | -
-"""
+TABLES: dict[str, str] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
 
 
 class Noun(NamedTuple):
@@ -185,7 +75,7 @@ def _rows(table: str) -> list[list[list[str]]]:
     """Split a table into rows of columns of words; a dash becomes the empty string."""
     return [
         [["" if word == "-" else word for word in column.split()] for column in line.split("|")]
-        for line in table.strip().splitlines()
+        for line in TABLES[table].strip().splitlines()
     ]
 
 
@@ -198,7 +88,7 @@ def lexicon() -> Lexicon:
     """
     plain = str.maketrans("", "", "*")
     aspirated = frozenset(
-        word[1:] for row in _rows(NOUNS) for word in row[1] if word.startswith("*")
+        word[1:] for row in _rows("nouns") for word in row[1] if word.startswith("*")
     )
     nouns = tuple(
         Noun(
@@ -207,7 +97,7 @@ def lexicon() -> Lexicon:
             gender == ["f"],
             frozenset(kinds),
         )
-        for english, french, gender, kinds in _rows(NOUNS)
+        for english, french, gender, kinds in _rows("nouns")
     )
     adjectives = tuple(
         Adjective(
@@ -217,7 +107,7 @@ def lexicon() -> Lexicon:
             place == ["after"],
             frozenset(kinds),
         )
-        for english, french, place, kinds in _rows(ADJECTIVES)
+        for english, french, place, kinds in _rows("adjectives")
     )
     persons = ((1, False), (2, False), (3, False), (1, True), (3, True))
     verbs = tuple(
@@ -231,10 +121,10 @@ def lexicon() -> Lexicon:
             french[7],
             frozenset(kinds),
         )
-        for english, frame, french, kinds in _rows(VERBS)
+        for english, frame, french, kinds in _rows("verbs")
     )
     determiners: dict[str, list[Determiner]] = {"singular": [], "plural": []}
-    for number, english, french, before_vowel in _rows(DETERMINERS):
+    for number, english, french, before_vowel in _rows("determiners"):
         row = Determiner(
             english[0], ((french[0], french[1]), (french[2], french[3])), before_vowel[0]
         )

@@ -10,7 +10,7 @@ from d2lattn import teacher_forced_attention
 from d2lattn.book import running_pair
 from d2lattn.book.translators import load_translator
 from d2lattn.corpus import batches, load_corpus
-from d2lattn.corpus.lexicon import ADJECTIVES, NOUNS
+from d2lattn.corpus.lexicon import TABLES
 from d2lattn.positional import sinusoids
 from d2lattn.training import shift_right
 
@@ -22,8 +22,8 @@ def test_its_words_are_the_corpus_s():
     def lines(table):
         return [set(line.replace("|", " ").split()) for line in table.splitlines()]
 
-    assert any({"cow", "vache"} <= line for line in lines(NOUNS))
-    assert any({"happy", "heureuse"} <= line for line in lines(ADJECTIVES))
+    assert any({"cow", "vache"} <= line for line in lines(TABLES["nouns"]))
+    assert any({"happy", "heureuse"} <= line for line in lines(TABLES["adjectives"]))
 
 
 def test_chapter_1_by_hand():
