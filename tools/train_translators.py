@@ -16,7 +16,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 import d2lattn as d2l
-from benchmarks.report import row, rule
+from benchmarks.report import environment
 from d2lattn.book.translators import (
     FOLDER,
     RECIPES,
@@ -36,6 +36,7 @@ from d2lattn.book.translators import (
 from d2lattn.corpus import Corpus, Pair, Vocabulary, batches, load_corpus
 
 PAGE = Path(__file__).resolve().parents[1] / "reference" / "models.md"
+TEMPLATES = Path(__file__).with_name("templates")
 NUM_PAIRS, BATCH_SIZE = 42_000, 64
 SPLITS = "test", "unseen", "long"
 FIRST = 100  # sentences, for a quick look
@@ -185,80 +186,8 @@ def noted(card: dict[str, Any], seed: int, scores: dict[str, float]) -> dict[str
 
 # The page ----------------------------------------------------------------------------------------
 
-ABOUT = """# Models that come with the book
 
-<!-- Written by: python -m tools.train_translators -->
-
-What a page says of one sentence should hold wherever it runs. But a training ends elsewhere where
-numbers are rounded otherwise; each card says in what range. So these five translators come trained:
-
-```python
-from d2lattn.book.translators import load_translator
-
-model, source_vocab, target_vocab, card = load_translator("bidirectional")
-```
-
-The model is in eval mode and in double precision, so that each processor prints the same digits.
-
-**What they are for.** This book: they show how attention works, and their mistakes are part of what
-is shown. **What they cannot do.** Translate. They know {words} words,
-those of the sentences that the course's own grammar writes (no person's text is among them), and
-have learned from none longer than 18 tokens.
-
-All were trained on {pairs:,} pairs in batches of {batch} by Adam, on one thread. BLEU is that of
-1,000 sentences a set, written greedily: *test* is like training, *unseen* joins constructions that
-training shows apart, *long* is longer than all of training. The error rate is that of the links
-read off the largest weights, beside gold, on *test* ({{ref}}`chapter 4b <ch-believe>`); of several
-heads the mean is read.
-
-`python -m tools.train_translators` makes the files and this page anew; with `--check` it trains
-once more and compares. Names after it choose some of the five.
-"""
-
-
-def page(cards: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Write reference/models.md out of the cards, line by line."""
-    first = cards[0]
-    yield ABOUT.format(
-        words=f"{first['words']['English']} English and {first['words']['French']} French",
-        pairs=first["trained on"]["pairs"],
-        batch=first["training"]["batch"],
-    )
-    names = ["BLEU test", "BLEU unseen", "BLEU long", "error rate"]
-    yield row("model", "chapters", "parameters", *names)
-    yield rule(["", "", *[">"] * (1 + len(names))])
-    for card in cards:
-        cells = (told(name, card["scores"].get(name)) for name in names)
-        yield row(card["name"], card["chapters"], f"{card['parameters']:,}", *cells)
-    for card in cards:
-        yield from ("", f"## {card['name']}", "", f"{card['model']}.", "")
-        training = card["training"]
-        falls = f"{training['falls to 0 over the last']:.0%}"
-        facts = {
-            "training": f"seed {training['seed']}, {TIMES[training['epochs']]} through the pairs "
-            f"({training['steps']:,} steps), rate {training['learning rate']} falling to 0 over "
-            f"the last {falls}, dropout {training['dropout']}",
-            "made with": ", ".join(f"{key} {value}" for key, value in card["made with"].items()),
-            "stored as": f"{card['stored as']}, {size(card['name'])}",
-            RIGHT: card[RIGHT],
-        }
-        for name, value in facts.items():
-            yield f"- {name}: {value}"
-        yield from ("", row("weights", *card["scores"]), rule(["", *[">"] * len(card["scores"])]))
-        for label in ("as stored", "as trained"):
-            scores = card["scores"] if label == "as stored" else card["scores as trained"]
-            yield row(label, *(told(name, value) for name, value in scores.items()))
-        spans = ranges(card).items()
-        label = f"least and most of {len(card['trainings'])} trainings"
-        yield row(label, *("–".join(told(name, end) for end in ends) for name, ends in spans))
-        yield ""
-        others = (
-            f"seed {one['seed']} ({one['processor'].split(', ')[1]})" for one in card["trainings"]
-        )
-        yield f"The trainings: {', '.join(others)}."
-
-
-def told(name: str, value: float | None) -> str:
+def format_score(name: str, value: float | None) -> str:
     """Write a score with the digits of its kind."""
     if value is None:
         return "–"
@@ -271,9 +200,13 @@ def size(name: str) -> str:
 
 
 def write_page() -> None:
-    """Write the page out of the cards in the files."""
+    """Write reference/models.md from the cards in the files."""
     cards = [load_translator(name).card for name in RECIPES]
-    PAGE.write_text("\n".join(page(cards)) + "\n", encoding="utf-8")
+    template = environment(TEMPLATES).get_template("models.md.jinja")
+    page = template.render(
+        cards=cards, times=TIMES, right=RIGHT, score=format_score, size=size, ranges=ranges
+    )
+    PAGE.write_text(page, encoding="utf-8")
 
 
 # What the command does ---------------------------------------------------------------------------
