@@ -17,6 +17,7 @@ import platform
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ import torch
 
 import d2lattn as d2l
 from benchmarks.report import environment
+from benchmarks.translation import BATCH_SIZE, fit_model
 from d2lattn.book.translators import (
     FOLDER,
     RECIPES,
@@ -33,11 +35,11 @@ from d2lattn.book.translators import (
     new_translator,
     write_translator,
 )
-from d2lattn.corpus import Corpus, Pair, Vocabulary, batches, load_corpus
+from d2lattn.corpus import Corpus, Pair, batches, load_corpus
 
 PAGE = Path(__file__).resolve().parents[1] / "reference" / "models.md"
 TEMPLATES = Path(__file__).with_name("templates")
-NUM_PAIRS, BATCH_SIZE = 42_000, 64
+NUM_PAIRS = 42_000
 SPLITS = "test", "unseen", "long"
 FIRST = 100  # sentences, for a quick look
 RIGHT = f"right of the first {FIRST} of test"
@@ -52,22 +54,15 @@ ROUNDING = {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "AVX2"}  # PyTorch's kern
 def train(name: str, corpus: Corpus, seed: int) -> Translator:
     """Train one as its recipe says; its card is empty."""
     recipe = RECIPES[name]
-    source_vocab = Vocabulary(pair.source for pair in corpus.train)
-    target_vocab = Vocabulary(pair.target for pair in corpus.train)
-    torch.manual_seed(seed)
-    model = new_translator(name, len(source_vocab), len(target_vocab))
-    d2l.train(
-        model,
-        lambda generator: batches(
-            corpus.train, source_vocab, target_vocab, BATCH_SIZE, generator=generator
-        ),
+    trained = fit_model(
+        partial(new_translator, name),
+        corpus.train,
+        seed,
         num_epochs=recipe.num_epochs,
         learning_rate=recipe.learning_rate,
         decay_share=recipe.decay_share,
-        seed=seed,
-        progress=sys.stderr.isatty(),
     )
-    return Translator(model, source_vocab, target_vocab, {})
+    return Translator(trained.model, trained.source_vocab, trained.target_vocab, {})
 
 
 def translate(translator: Translator, pairs: Sequence[Pair]) -> list[str]:
@@ -199,14 +194,17 @@ def size(name: str) -> str:
     return f"{(FOLDER / f'{name}.safetensors').stat().st_size / 1e3:.0f} kB"
 
 
-def write_page() -> None:
-    """Write reference/models.md from the cards in the files."""
-    cards = [load_translator(name).card for name in RECIPES]
+def page(cards: Sequence[dict[str, Any]]) -> str:
+    """Return reference/models.md as the cards make it."""
     template = environment(TEMPLATES).get_template("models.md.jinja")
-    page = template.render(
+    return template.render(
         cards=cards, times=TIMES, right=RIGHT, score=format_score, size=size, ranges=ranges
     )
-    PAGE.write_text(page, encoding="utf-8")
+
+
+def write_page() -> None:
+    """Write the page from the cards in the files."""
+    PAGE.write_text(page([load_translator(name).card for name in RECIPES]), encoding="utf-8")
 
 
 # What the command does ---------------------------------------------------------------------------

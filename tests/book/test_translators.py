@@ -168,7 +168,7 @@ def test_a_score_far_from_the_others_is_named():
 
 def test_the_page_is_what_the_cards_say():
     cards = [load_translator(name).card for name in RECIPES]
-    assert script.PAGE.read_text("utf-8") == "\n".join(script.page(cards)) + "\n"
+    assert script.PAGE.read_text("utf-8") == script.page(cards)
 
 
 # --- that it is so -------------------------------------------------------------------------------
