@@ -53,6 +53,11 @@ def split_heads(X, num_heads):
     return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)  # (B, H, N, D/H)
 
 
+def merge_heads(heads):
+    """Undo the split: (B, H, N, D/H) -> (B, N, H, D/H) -> (B, N, D)."""
+    return heads.transpose(1, 2).flatten(2)  # (B, N, D)
+
+
 class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
     def __init__(self, num_hiddens, num_heads):
         super().__init__()
@@ -68,7 +73,7 @@ class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
         v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, D/H)
         heads, weights = attention(q, k, v, mask)
         self.attention_weights = weights.detach()  # kept for plots, (B, H, Q, K)
-        return self.W_o(heads.transpose(1, 2).flatten(2))  # (B, Q, D)
+        return self.W_o(merge_heads(heads))  # (B, Q, D)
 
 
 def positions(T, D):
@@ -137,47 +142,66 @@ class DecoderBlock(nn.Module):  # masked self-attention, cross-attention, FFN
 def embed_with_positions(tokens, embedding):
     """Return sqrt(D) times each token's vector, plus its position."""
     X = embedding(tokens)  # (B, N) -> (B, N, D)
-    return X * X.shape[2] ** 0.5 + positions(*X.shape[1:]).to(X)
+    N, D = X.shape[1:]
+    return X * D**0.5 + positions(N, D).to(X)  # (B, N, D) + (N, D)
 
 
-class BlockStack(nn.Module):  # embedding plus position, then the blocks
-    def __init__(self, num_tokens, kind, depth, *sizes):  # a block's sizes
+class TransformerEncoder(nn.Module):  # embedding, position, blocks
+    def __init__(self, vocab_size, num_blocks,
+                 num_hiddens, ffn_num_hiddens, num_heads):  # fmt: skip
         super().__init__()
-        self.embedding = nn.Embedding(num_tokens, sizes[0])
-        nn.init.normal_(self.embedding.weight, std=sizes[0] ** -0.5)
-        self.blocks = nn.ModuleList(kind(*sizes) for _ in range(depth))
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        nn.init.normal_(self.embedding.weight, std=num_hiddens**-0.5)
+        self.blocks = nn.ModuleList(
+            EncoderBlock(num_hiddens, ffn_num_hiddens, num_heads)
+            for _ in range(num_blocks)
+        )  # fmt: skip
 
-    def forward(self, tokens, *others):  # (B, N) -> (B, N, D)
+    def forward(self, tokens, mask=None):  # (B, S) -> (B, S, D)
         X = embed_with_positions(tokens, self.embedding)
         for block in self.blocks:
-            X = block(X, *others)
+            X = block(X, mask)
         return X
 
 
-class Transformer(nn.Module):  # encode the source once, decode the target
-    def __init__(self, source_size, target_size, depth,
+class TransformerDecoder(nn.Module):  # as the encoder, with logits at its end
+    def __init__(self, vocab_size, num_blocks,
                  num_hiddens, ffn_num_hiddens, num_heads):  # fmt: skip
         super().__init__()
-        sizes = num_hiddens, ffn_num_hiddens, num_heads  # of a block
-        self.encode = BlockStack(source_size, EncoderBlock, depth, *sizes)
-        self.decoder = BlockStack(target_size, DecoderBlock, depth, *sizes)
-        self.dense = nn.Linear(num_hiddens, target_size)
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        nn.init.normal_(self.embedding.weight, std=num_hiddens**-0.5)
+        self.blocks = nn.ModuleList(
+            DecoderBlock(num_hiddens, ffn_num_hiddens, num_heads)
+            for _ in range(num_blocks)
+        )  # fmt: skip
+        self.dense = nn.Linear(num_hiddens, vocab_size)
 
-    def decode(self, target, encoded, mask=None):  # (B, T) -> (B, T, V)
-        return self.dense(self.decoder(target, encoded, mask))
+    def forward(self, tokens, encoded, source_mask=None):  # (B, T), (B, S, D)
+        X = embed_with_positions(tokens, self.embedding)  # (B, T, D)
+        for block in self.blocks:
+            X = block(X, encoded, source_mask)
+        return self.dense(X)  # (B, T, D) -> (B, T, V)
+
+
+class Transformer(nn.Module):
+    def __init__(self, source_size, target_size, *sizes):  # as in the halves
+        super().__init__()
+        self.encoder = TransformerEncoder(source_size, *sizes)
+        self.decoder = TransformerDecoder(target_size, *sizes)
 
     def forward(self, source, target, mask=None):  # mask: (B, 1, 1, S)
-        return self.decode(target, self.encode(source, mask), mask)
+        encoded = self.encoder(source, mask)  # (B, S, D)
+        return self.decoder(target, encoded, mask)  # (B, T, V)
 
 
 @torch.no_grad()
 def greedy_decode(model, source, mask=None, max_len=50, bos=1, eos=2):
     """Append the likeliest next token again and again, until all rows end."""
-    encoded = model.encode(source, mask)  # (B, S, D)
+    encoded = model.encoder(source, mask)  # (B, S, D)
     tokens = torch.full_like(source[:, :1], bos)  # (B, 1)
     while tokens.shape[1] <= max_len and not (tokens == eos).any(dim=1).all():
-        scores = model.decode(tokens, encoded, mask)  # (B, T, V)
-        best = scores[:, -1:].argmax(dim=-1)  # (B, 1, V) -> (B, 1)
+        logits = model.decoder(tokens, encoded, mask)  # (B, T, V)
+        best = logits[:, -1:].argmax(dim=-1)  # (B, 1, V) -> (B, 1)
         tokens = torch.cat((tokens, best), dim=1)  # (B, T + 1)
     return tokens[:, 1:]
 

@@ -13,8 +13,8 @@ from d2lattn.bare import masked_softmax
 
 def rotate(X, omega):
     """RoPE: turn pair j of the vector at position i by the angle omega_j i."""
-    i = torch.arange(X.shape[-2]).unsqueeze(1).to(X)  # positions, (T, 1)
-    cos, sin = (i * omega).cos(), (i * omega).sin()  # (T, 1) x (D/2,)
+    i = torch.arange(X.shape[-2]).unsqueeze(1).to(omega)  # positions, (T, 1)
+    cos, sin = (i * omega).cos().to(X), (i * omega).sin().to(X)  # (T, D/2)
     x, y = X[..., 0::2], X[..., 1::2]  # the pairs, (..., T, D/2) each
     turned = torch.stack((x * cos - y * sin, x * sin + y * cos), dim=-1)
     return turned.flatten(-2)  # (..., T, D/2, 2) -> (..., T, D)

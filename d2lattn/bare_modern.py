@@ -94,10 +94,11 @@ def rotate_half(X):
 def rotary(X, start=0):
     """RoPE on halves: turn pair j of the vector at position i by omega_j i."""
     N, D = X.shape[-2:]
-    i = torch.arange(start, start + N).unsqueeze(1).to(X)  # (N, 1)
-    omega = 10000 ** (-torch.arange(0, D, 2).to(X) / D)  # (D/2,)
+    i = torch.arange(start, start + N).unsqueeze(1)  # (N, 1)
+    omega = 10000 ** (-torch.arange(0, D, 2) / D)  # (D/2,), float32
     angle = (i * omega).repeat(1, 2)  # both halves alike, (N, D)
-    return X * angle.cos() + rotate_half(X) * angle.sin()
+    cos, sin = angle.cos().to(X), angle.sin().to(X)  # in the precision of X
+    return X * cos + rotate_half(X) * sin
 
 
 class GroupedSelfAttention(nn.Module):  # H heads of queries, G of keys

@@ -24,10 +24,10 @@ def split_heads(X: Tensor, num_heads: int) -> Tensor:
     return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)
 
 
-def join_heads(X: Tensor) -> Tensor:
+def merge_heads(X: Tensor) -> Tensor:
     """Put the pieces of each row side by side again.
 
-    >>> join_heads(torch.tensor([[[[1, 2], [5, 6]], [[3, 4], [7, 8]]]])).tolist()
+    >>> merge_heads(torch.tensor([[[[1, 2], [5, 6]], [[3, 4], [7, 8]]]])).tolist()
     [[[1, 2, 3, 4], [5, 6, 7, 8]]]
     """
     return X.transpose(1, 2).flatten(2)  # (B, H, N, D / H) -> (B, N, H, D / H) -> (B, N, D)
@@ -57,7 +57,7 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
     """
     check_shapes(X=(X, "B * H", "N", "D / H"))
     _check_heads("the first axis of X", X.shape[0], num_heads)
-    return join_heads(X.unflatten(0, (-1, num_heads)))  # (B * H, N, D / H) -> (B, H, N, D / H)
+    return merge_heads(X.unflatten(0, (-1, num_heads)))  # (B * H, N, D / H) -> (B, H, N, D / H)
 
 
 class MultiHeadAttention(HasAttentionWeights, nn.Module):
@@ -202,7 +202,7 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
         else:
             heads = self.attention.attend(q, k, v, mask)
         self._store_weights(self.attention._stored_weights())
-        return self.W_o(join_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
+        return self.W_o(merge_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
 
     def _nearby(self, mask: Mask, window: int, q: Tensor, k: Tensor, start: int) -> Mask:
         """Return a function that makes the part of a mask that lies in the window."""

@@ -292,10 +292,10 @@ def test_transformer(batch, steps, source_steps, num_layers, num_heads, padded, 
         page,
         package,
     )
-    encoded = page.encode(source, for_heads(mask))
+    encoded = page.encoder(source, for_heads(mask))
     close(encoded, package.encoder(source, lens))
     state = package.decoder.init_state(encoded, lens)
-    close(page.decode(target, encoded, for_heads(mask)), package.decoder(target, state)[0])
+    close(page.decoder(target, encoded, for_heads(mask)), package.decoder(target, state)[0])
 
 
 def test_every_layer_keeps_the_weights_of_its_heads():
@@ -304,7 +304,7 @@ def test_every_layer_keeps_the_weights_of_its_heads():
     page(source, target)
     package(source, target)
     for half, which, theirs in (
-        (page.encode, "attention", package.encoder.attention_weights),
+        (page.encoder, "attention", package.encoder.attention_weights),
         (page.decoder, "attention1", package.decoder.self_attention_weights),
         (page.decoder, "attention2", package.decoder.attention_weights),
     ):

@@ -173,7 +173,7 @@ def test_joining_undoes_splitting(batch, length, num_heads, head_dim):
     for head, piece in enumerate(X.split(head_dim, dim=-1)):
         assert torch.equal(split[:, head], piece)
     assert torch.equal(d2l.transpose_qkv(X, num_heads), torch.cat(list(split)))
-    assert torch.equal(multihead.join_heads(split), X)
+    assert torch.equal(multihead.merge_heads(split), X)
     assert torch.equal(d2l.transpose_output(torch.cat(list(split)), num_heads), X)
 
 

@@ -44,24 +44,24 @@ GRUS = "GRUs of 128 units, embeddings of 64"
 BAHDANAU = f"{GRUS}; Bahdanau's attention; the decoder starts from zeros, the encoder reads"
 RECIPES = {
     "one-vector": Recipe(
-        chapters="4, 7b",
+        chapters="4, 4.6, 4.7",
         what=f"{GRUS}; no attention: the encoder's last state at every step",
     ),
     "one-directional": Recipe(
-        chapters="4b",
+        chapters="4.1, 4.6, 4.7, 4b, 4b.1, 4b.2, 4b.4",
         what=f"{BAHDANAU} forwards",
     ),
     "bidirectional": Recipe(
-        chapters="4, 4b, 7b, 7c.1",
+        chapters="4, 4.1, 4.4, 4.6, 4.7, 4b, 4b.1, 4b.2, 4b.4, 7b.3, 7c.1",
         what=f"{BAHDANAU} both ways",
     ),
     "four-heads": Recipe(
-        chapters="5",
-        what=f"{GRUS}; the encoder reads both ways, the decoder's new states ask with four heads",
+        chapters="5b, 5b.2, 5b.3, 5b.4",
+        what=f"{GRUS}; the encoder reads both ways, the decoder's new states are the queries of four heads",
         num_epochs=1,
     ),
     "transformer": Recipe(
-        chapters="7b, 7b.1, 7c, 7c.1, 7c.2",
+        chapters="7b, 7b.1, 7b.3, 7c, 7c.1, 7c.2, 8, 8.3, 10.2, 10.3",
         what="Transformer of width 96, networks of 192, four heads, two layers on either side",
         num_epochs=1,
         learning_rate=3e-3,

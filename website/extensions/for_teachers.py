@@ -63,10 +63,13 @@ class Quiz(FromData):
     """Five questions, each with its key folded below it."""
 
     def run(self) -> list[nodes.Node]:
-        """Fold each answer below its question."""
+        """Link the walk that answers the questions, and fold each answer below its question."""
         path = quizzes.FOLDER / f"{self.arguments[0]}.yaml"
         self.depend(path)
-        return [self.folded(item) for item in quizzes.load_quiz(path).questions]
+        quiz = quizzes.load_quiz(path)
+        link = nodes.container()
+        self.markdown(link, f"[Chapter {quiz.chapter}](../{quiz.walk}.ipynb) answers these.")
+        return [link, *map(self.folded, quiz.questions)]
 
     def folded(self, item: quizzes.Question) -> nodes.Element:
         """Fold one."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from d2lattn.book.exercises.checking import (
     Differs,
@@ -18,6 +19,7 @@ from d2lattn.book.exercises.checking import (
     same,
     tensor_like,
 )
+from d2lattn.scoring import AdditiveAttention, DotProductAttention
 
 
 def _softmax_where(scores: Tensor, valid: Tensor) -> Tensor:
@@ -56,7 +58,7 @@ def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> st
             ),
             (
                 _softmax_where(scores, ~valid),
-                "The mask is upside down: `valid` is true where a query may look.",
+                "The mask is inverted: `valid` is true where a query may attend.",
             ),
         ],
     )
@@ -90,51 +92,60 @@ def check_softmax_where(softmax_where: Callable[[Tensor, Tensor], Tensor]) -> st
     if (empty[0, 0] > 0).any():
         raise Differs("A row with no valid key gets weight; it should be all zeros.")
     same(empty[0, 1], torch.tensor([1.0, 0.0, 0.0]), "One valid key gets all the weight.")
-    return "masked keys get 0, rows sum to 1, and a row with nothing valid is empty."
+    return "masked keys get 0, rows sum to 1, and a row without a valid key is all zeros."
 
 
-def _additive_score(query: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-    return torch.tanh(W_q @ query + keys @ W_k.T) @ w_v  # (h,) + (K, h) -> (K, h) -> (K,)
+def _additive(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    w_v: Tensor,
+    mask: Tensor,
+    features: Callable[[Tensor, Tensor], Tensor] = lambda q, k: torch.tanh(q + k),
+    softmax: int = -1,
+) -> Tensor:
+    """Additive attention of a batch; other features or another axis are mistakes."""
+    q, k = (queries @ W_q.T).unsqueeze(-2), (keys @ W_k.T).unsqueeze(-3)
+    scores = features(q, k) @ w_v  # (B, Q, 1, h), (B, 1, K, h) -> (B, Q, K)
+    weights = scores.masked_fill(~mask, -1e9).softmax(dim=softmax)
+    return weights @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
 
 
-@check("3b.1", right=(_additive_score,))
-def check_additive_score(additive_score: Callable[..., Tensor]) -> str:
-    """The additive score w_v^T tanh(W_q q + W_k k) of one query with several keys."""
+@check("3b.1", right=(_additive,))
+def check_additive_attention(additive_attention: Callable[..., Tensor]) -> str:
+    """Masked additive attention of a batch, as the package computes it."""
     generator = torch.Generator().manual_seed(32)
-
-    def draw(num_keys: int, query_size: int, key_size: int, num_hiddens: int) -> list[Tensor]:
-        inputs = (query_size,), (num_keys, key_size)
-        weights = (num_hiddens, query_size), (num_hiddens, key_size), (num_hiddens,)
-        return [torch.randn(shape, generator=generator) for shape in inputs + weights]
-
-    query, keys, W_q, W_k, w_v = draw(5, 3, 2, 4)
-    q, k = W_q @ query, keys @ W_k.T  # (h,), (K, k) x (k, h) -> (K, h)
-    expected = _additive_score(query, keys, W_q, W_k, w_v)
-    result = tensor_like(call(additive_score, query, keys, W_q, W_k, w_v), expected, "your score")
-
-    difference = "You took the difference of the projections; the formula adds them."
-    recognise(
-        result,
-        [
-            (torch.tanh(q - k) @ w_v, difference),
-            (torch.tanh(k - q) @ w_v, difference),
-            ((q + k) @ w_v, "The hyperbolic tangent is missing. Without it the query cancels out."),
-            (expected.softmax(dim=-1), "These are weights; stop before the softmax."),
-            (
-                torch.tanh(q) @ w_v + torch.tanh(k) @ w_v,
-                "Add the projections first, then take one tanh of the sum.",
-            ),
-        ],
-    )
-    same(result, expected, "Compare with the numbers worked by hand in the chapter.", "your score")
-
-    query, keys, W_q, W_k, w_v = draw(3, 2, 5, 7)
-    keys[2] = keys[0]
-    case = "with 3 keys and other widths"
-    result = call(additive_score, query, keys, W_q, W_k, w_v, case=case)
-    expected = _additive_score(query, keys, W_q, W_k, w_v)
-    same(result, expected, "Take the sizes from the arguments.", f"{case}, your score")
-    return "one hidden layer, no bias, and two widths that differ."
+    for q, k, h in ((3, 2, 4), (5, 7, 6)):
+        shapes = (2, 4, q), (2, 5, k), (2, 5, 3), (h, q), (h, k), (h,)
+        given = [torch.randn(shape, generator=generator) for shape in shapes]
+        lengths = torch.tensor([2, 4])
+        mask = torch.arange(5) < lengths.view(2, 1, 1)  # (B, 1, K)
+        layer = AdditiveAttention(k, q, h, dropout=0)
+        weights = {"W_q.weight": given[3], "W_k.weight": given[4], "w_v.weight": given[5][None]}
+        layer.load_state_dict(weights)
+        with torch.no_grad():
+            expected = layer(*given[:3], lengths)
+        case = f"with widths {q} and {k}"
+        result = call(additive_attention, *given, mask, case=case)
+        result = tensor_like(result, expected, f"{case}, your output")
+        difference = "You took the difference of the projections; the formula adds them."
+        sum_of_two = "Add the projections first, then take one tanh of the sum."
+        plain = "The tanh is missing. Without it the query cancels in the softmax."
+        mistakes = [
+            (_additive(*given, mask, lambda q, k: torch.tanh(q - k)), difference),
+            (_additive(*given, mask, lambda q, k: torch.tanh(k - q)), difference),
+            (_additive(*given, mask, lambda q, k: q + k), plain),
+            (_additive(*given, mask, lambda q, k: q.tanh() + k.tanh()), sum_of_two),
+            (_additive(*given, mask | True), "The mask is not used: padding has weight."),
+            (_additive(*given, ~mask), "The mask is inverted: it is true at real keys."),
+            (_additive(*given, mask, softmax=-2), "The softmax runs along the keys."),
+        ]
+        recognise(result, mistakes)
+        hint = "Compare each step with the formula and with its shapes."
+        same(result, expected, hint, f"{case}, your output")
+    return "the same as d2l.AdditiveAttention: one hidden layer, two widths, and a mask."
 
 
 @check("3.2", right=(30,))
@@ -147,7 +158,6 @@ def check_divisor(divisor: float) -> str:
         36.0: "That is the variance of one product. Add up 25 of them, and take the root.",
         6.0: "That is the deviation of one product. There are 25 of them.",
         900.0: "That is the variance of q·k. A number divides the deviation, so take the root.",
-        150.0: "Variances add up, and not deviations: 25 · 36, then the root.",
         math.sqrt(150): "2 and 3 are deviations; a product has variance 2² · 3².",
     }
     recognise(result, hints.items(), rtol=1e-3, atol=0)
@@ -184,10 +194,6 @@ def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor])
                 weights * gradient,
                 "That is the diagonal alone; the other keys, -α αᵀ g, are missing.",
             ),
-            (
-                weights * (1 - weights) * gradient,
-                "You used the diagonal of J. A score moves the weights of all keys.",
-            ),
             (gradient - mean, "The factor α in front is missing."),
             (
                 weights * (gradient - (weights * gradient).sum()),
@@ -197,7 +203,6 @@ def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor])
                 weights * (gradient - gradient.mean(dim=-1, keepdim=True)),
                 "αᵀ g is a mean weighted by α, not a plain mean.",
             ),
-            (-expected, "The sign is turned round."),
         ],
     )
     same(result, expected, "Write J g as α ∘ g - α (αᵀ g).", "your result")
@@ -213,66 +218,77 @@ def check_softmax_backward(softmax_backward: Callable[[Tensor, Tensor], Tensor])
     return "K numbers in, K numbers out, and no K × K matrix between."
 
 
-def _by_differences(queries: Tensor, keys: Tensor, bandwidth: float) -> Tensor:
+def _nearest(
+    queries: Tensor, keys: Tensor, values: Tensor, h: float, norm: float = 0.5, sign: int = 1
+) -> Tensor:
+    """Attention by distance; another factor of the keys' squared norms is a mistake."""
+    norms = keys.square().sum(dim=-1).unsqueeze(-2)  # (B, K, D) -> (B, 1, K)
+    scores = sign * (queries @ keys.mT - norm * norms) / h**2  # (B, Q, K)
+    return scores.softmax(dim=-1) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
+
+
+def _by_differences(queries: Tensor, keys: Tensor, values: Tensor, h: float) -> Tensor:
     difference = queries.unsqueeze(2) - keys.unsqueeze(1)  # (B, Q, 1, D) - (B, 1, K, D)
-    return -difference.square().sum(dim=-1) / (2 * bandwidth**2)
+    return (-difference.square().sum(dim=-1) / (2 * h**2)).softmax(dim=-1) @ values
 
 
-def _by_products(queries: Tensor, keys: Tensor, bandwidth: float) -> Tensor:
-    norms = queries.square().sum(dim=-1).unsqueeze(2) + keys.square().sum(dim=-1).unsqueeze(1)
-    return (queries @ keys.transpose(1, 2) - norms / 2) / bandwidth**2
-
-
-@check("3b.2", right=(_by_products,), wrong=[_by_differences])
-def check_gaussian_scores(gaussian_scores: Callable[[Tensor, Tensor, float], Tensor]) -> str:
-    """The Gaussian score −‖q − k‖² / 2b² of every query with every key."""
+@check("3b.2", right=(_nearest,), wrong=[_by_differences])
+def check_distance_attention(attention: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> str:
+    """Attention with the Gaussian score −‖q − k‖² / 2h², from a matrix product."""
     generator = torch.Generator().manual_seed(35)
     queries = torch.randn(2, 3, 4, generator=generator)
-    keys = torch.randn(2, 5, 4, generator=generator)
-    bandwidth = 1.7
-    expected = _by_differences(queries, keys, bandwidth)
-    result = tensor_like(call(gaussian_scores, queries, keys, bandwidth), expected, "your score")
-
-    products = queries @ keys.transpose(1, 2)  # (B, Q, K)
-    key_norms = keys.square().sum(dim=-1).unsqueeze(1)  # (B, 1, K)
-    query_norms = queries.square().sum(dim=-1).unsqueeze(2)  # (B, Q, 1)
-    recognise(
-        result,
-        [
-            (-expected, "The sign: a near key needs a high score, so distances count as negative."),
-            (expected * bandwidth, "Divide by the square of the bandwidth."),
-            (2 * expected, "The factor 1/2 is missing."),
-            (expected * bandwidth**2, "The bandwidth is not used."),
-            (
-                products / bandwidth**2,
-                "That is the dot product alone; the norms of query and key are missing.",
-            ),
-            (
-                (products - key_norms / 2) / bandwidth**2,
-                "The weights are right already; for the scores, keep the query's norm.",
-            ),
-            (
-                (products - query_norms / 2) / bandwidth**2,
-                "The key's norm is missing, and that one changes the weights.",
-            ),
-            (expected.exp(), "That is the kernel; its logarithm is the score."),
-            (expected.softmax(dim=-1), "These are weights; stop before the softmax."),
-        ],
-    )
-    same(result, expected, "Expand ‖q - k‖² into a dot product and two norms.", "your score")
+    keys, values = torch.randn(2, 2, 5, 4, generator=generator)
+    given = queries, keys, values
+    expected = _by_differences(*given, 1.7)
+    result = tensor_like(call(attention, *given, 1.7), expected, "your output")
+    mistakes = [
+        (_nearest(*given, 1.7, sign=-1), "The sign: a near key needs a high score."),
+        (_nearest(*given, 1.7**0.5), "Divide by the square of the bandwidth."),
+        (_nearest(*given, 1.7 / 2**0.5), "The factor 1/2 of the Gaussian is missing."),
+        (_nearest(*given, 1.0), "The bandwidth is not used."),
+        (_nearest(*given, 1.7, norm=0.0), "That is the dot product: the keys' norms are missing."),
+        (_nearest(*given, 1.7, norm=1.0), "Half of the key's squared norm is subtracted."),
+    ]
+    recognise(result, mistakes)
+    same(result, expected, "Multiply out ‖q − k‖², and drop what all keys share.", "your output")
 
     wide = torch.randn(1, 32, 32, generator=generator)
     with LargestTensor() as seen:
-        result = call(gaussian_scores, wide, wide, 3.0)
-    same(
-        result,
-        _by_differences(wide, wide, 3.0),
-        "Take the sizes from the arguments.",
-        "with 32 keys, your score",
-    )
+        result = call(attention, wide, wide, wide, 3.0)
+    case = "with 32 keys, your output"
+    same(result, _by_differences(wide, wide, wide, 3.0), "Take the sizes from the arguments.", case)
     if seen.numel >= 32 * 32 * 32:
-        raise Differs("The scores are right, but a tensor of all differences was built on the way.")
-    return "the same scores, by a matrix product."
+        raise Differs("The output is right, but a tensor of all differences was built on the way.")
+    return "a matrix product and the keys' norms are enough, because the query's norm cancels."
+
+
+def _general(
+    queries: Tensor, keys: Tensor, values: Tensor, W: Tensor, mask: Tensor, softmax: int = -1
+) -> Tensor:
+    scores = queries @ W @ keys.mT  # (B, Q, q) x (q, k) x (B, k, K) -> (B, Q, K)
+    return scores.masked_fill(~mask, -1e9).softmax(dim=softmax) @ values
+
+
+@check("3b.5", right=(_general,))
+def check_general_attention(attention: Callable[..., Tensor]) -> str:
+    """Attention with the score qᵀ W k, whose query and key differ in width."""
+    generator = torch.Generator().manual_seed(36)
+    shapes = (2, 4, 3), (2, 5, 2), (2, 5, 6), (3, 2)
+    queries, keys, values, W = (torch.randn(shape, generator=generator) for shape in shapes)
+    mask = torch.arange(5) < torch.tensor([2, 4]).view(2, 1, 1)  # (B, 1, K)
+    expected = F.scaled_dot_product_attention(queries @ W, keys, values, mask, scale=1.0)
+    given = queries, keys, values, W
+    result = tensor_like(call(attention, *given, mask), expected, "your output")
+    mistakes = [
+        (_general(*given, mask | True), "The mask is not used: padding has weight."),
+        (_general(*given, ~mask), "The mask is inverted: it is true at real keys."),
+        (_general(*given, mask, softmax=-2), "The softmax runs along the keys."),
+        (_general(queries, keys, values, W / 2**0.5, mask), "This score has no division by √d."),
+        ((queries @ W @ keys.mT * mask) @ values, "The softmax is missing."),
+    ]
+    recognise(result, mistakes)
+    same(result, expected, "Scores are queries @ W @ keys.mT, then masked softmax.", "your output")
+    return "the same as PyTorch's attention of queries @ W: one matrix makes the widths equal."
 
 
 @check("3.6", right=(2.02,), wrong=[1.0, 0.5, -2.0, 3.0])
@@ -294,42 +310,6 @@ def check_slope(measured_slope: float) -> str:
             "over log(d)."
         )
     return "close to 2: the shared parts add up in step, so such vectors need a division by d."
-
-
-def _size_among_equals(n: int) -> float:
-    return math.sqrt(n - 1) / n
-
-
-@check("3.7", right=(_size_among_equals,))
-def check_size_among_equals(size_among_equals: Callable[[int], float]) -> str:
-    """The size of the softmax Jacobian when n keys have the weight 1/n each."""
-    counts = (1, 2, 3, 16, 100)
-    result = [number(call(size_among_equals, n), f"For n = {n}, your size") for n in counts]
-    mistakes: list[tuple[Callable[[int], float], str]] = [
-        (
-            lambda n: 1 / n,
-            "That is the weight itself. Write down J for two keys, and its four entries.",
-        ),
-        (
-            lambda n: (n - 1) / n**2,
-            "That is one entry on the diagonal, or the size squared: ‖J‖ is the root of the sum of "
-            "the squares of all entries.",
-        ),
-        (
-            lambda n: math.sqrt(n) * (n - 1) / n**2,
-            "That is the diagonal alone; the n(n - 1) entries -1/n² count too.",
-        ),
-        (lambda n: math.sqrt(n - 1), "Every entry of J has a factor 1/n, which is missing."),
-    ]
-    recognise(result, [([formula(n) for n in counts], hint) for formula, hint in mistakes])
-    for x, n in zip(result, counts, strict=True):
-        expected = _size_among_equals(n)
-        if not math.isclose(x, expected, rel_tol=1e-4, abs_tol=1e-5):
-            raise Differs(
-                f"For n = {n} your function gives {x:.4g}; the size is {expected:.4g}. "
-                "Compare with what the lab shows."
-            )
-    return "√(n - 1) / n, which is largest where two keys compete."
 
 
 def _attention(
@@ -381,7 +361,7 @@ def check_repaired(attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
             (_attention()(*tensors[:3], everywhere), "The mask is gone: the padding counts again."),
             (
                 _attention()(*tensors[:3], ~valid),
-                "The mask is upside down: it is true where a query may attend.",
+                "The mask is inverted: it is true where a query may attend.",
             ),
             (
                 _attention()(queries * 3, *tensors[1:]),
@@ -390,7 +370,47 @@ def check_repaired(attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
         ],
     )
     same(result, expected, "Compare with the walk's three functions.", "your output")
-    return "the scale is the width's, the softmax runs along the keys, the mask comes before it."
+    return "divide by √d, mask before the softmax, and run the softmax along the keys."
+
+
+def _from_lengths(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    lengths: Tensor,
+    more: int = 0,
+    scale: float | None = None,
+) -> Tensor:
+    """Attention by valid lengths, (B,) or (B, Q); `more` keys or another scale are mistakes."""
+    lengths = lengths.unsqueeze(-1) if lengths.dim() == 2 else lengths.view(-1, 1, 1)
+    mask = torch.arange(keys.shape[1]) < lengths + more  # (B, 1 or Q, K)
+    return F.scaled_dot_product_attention(queries, keys, values, mask, scale=scale)
+
+
+@check("3.7", right=(_from_lengths,))
+def check_from_lengths(attention: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
+    """Scaled dot-product attention that takes valid lengths, as the package does."""
+    generator = torch.Generator().manual_seed(37)
+    for lengths in (torch.tensor([2, 4]), torch.tensor([[1, 2], [4, 3]])):
+        queries = torch.randn(2, 2, 3, generator=generator)  # B = Q: a wrong axis raises no error
+        keys, values = torch.randn(2, 2, 5, 3, generator=generator)
+        given = queries, keys, values, lengths
+        expected = DotProductAttention(dropout=0)(*given)
+        case = f"with lengths of shape {tuple(lengths.shape)}"
+        result = tensor_like(call(attention, *given, case=case), expected, f"{case}, your output")
+        mistakes = [
+            (_from_lengths(*given, more=1), "One key too many: position n is valid if n < length."),
+            (_from_lengths(*given, more=9), "Every key has weight: the lengths are not used."),
+            (_from_lengths(*given, scale=1.0), "The scores are not divided by √d."),
+        ]
+        if lengths.dim() == 1:
+            each = lengths.expand(2, 2)
+            hint = "Your mask is (B, K), which is read as (Q, K). Give it the shape (B, 1, K)."
+            mistakes.append((_from_lengths(*given[:3], each), hint))
+        recognise(result, mistakes, expected)
+        hint = "Make the mask from torch.arange(K) and the lengths, then mask the scores."
+        same(result, expected, hint, f"{case}, your output")
+    return "the same as d2l.DotProductAttention, for a length per sequence or per query."
 
 
 @check("3.4", right=("B",), wrong=["A", "c", "D"])
@@ -399,8 +419,8 @@ def check_leak(letter: str) -> str:
     hints = {
         "A": "A fills with minus infinity before the softmax, and its exponential is 0. Change a "
         "padded value, and see which output moves.",
-        "C": "C sets the exponentials of padding to 0 and divides by the sum of the others: clumsy "
-        "(large scores overflow), but nothing leaks. Change a padded value, and see which output "
+        "C": "C sets the exponentials of padding to 0 and divides by the sum of the others (large "
+        "scores overflow), but nothing leaks. Change a padded value, and see which output "
         "moves.",
     }
     choose_letter(letter, hints)
@@ -410,27 +430,29 @@ def check_leak(letter: str) -> str:
 @check("3b.3", right=(512, 8), wrong=[(512, 1), (512, 2)])
 def check_box(box: float, sheet: float) -> str:
     """Room in MiB for the hidden units of an additive score, and for the scores themselves."""
-    result, scores = number(box, "the box"), number(sheet, "the sheet")
+    result, scores = number(box, "the first number"), number(sheet, "the second number")
     hints = {
         64.0: "That is one sentence pair; the batch has 8.",
         128.0: "That counts numbers. Each takes 4 bytes.",
-        8.0: "That is the sheet of scores. The box holds 64 numbers for each of them.",
-        0.5: "That is in GiB.",
+        8.0: "Those are the scores. There are 64 hidden numbers for each of them.",
         1024.0: "That counts 8 bytes a number; float32 takes 4.",
-        536.870912: "That is in millions of bytes; a MiB has 1,048,576.",
         1.0: "A pair of a query and a key needs h numbers here, and there are 8 sentence pairs.",
     }
     recognise(result, hints.items(), rtol=1e-3, atol=0)
     if not math.isclose(result, 512.0, rel_tol=1e-3):
-        raise Differs(f"The box is {result:.4g}. Multiply B, Q, K, h and 4, and divide by 2^20.")
+        raise Differs(
+            f"Your first number is {result:.4g}. Multiply B, Q, K, h and 4, and divide by 2^20."
+        )
     if math.isclose(scores, 1.0, rel_tol=1e-3):
-        raise Differs("The box is right. That sheet is for one sentence pair; the batch has 8.")
+        raise Differs(
+            "The first number is right. The second is for one sentence pair; the batch has 8."
+        )
     if not math.isclose(scores, 8.0, rel_tol=1e-3):
         raise Differs(
-            f"The box is right, and the sheet is {scores:.4g}: it has one number for each pair of "
-            "a query and a key."
+            f"The first number is right, the second is {scores:.4g}: there is one score for each "
+            "pair of a query and a key."
         )
-    return "512 MiB beside 8: the box is h = 64 times the sheet, whatever the batch."
+    return "512 MiB beside 8: the hidden units need h = 64 times the memory of the scores."
 
 
 def _one_more(queries: Tensor, entry: float = 1.0) -> Tensor:
@@ -462,12 +484,14 @@ def check_one_more(one_more: Callable[[Tensor], Tensor]) -> str:
         same(result[:, :-1], queries, "The query itself should stay as it is.", "what you give")
         recognise(
             added,
-            [(torch.zeros(count), "A 0 times the new column is 0, and the mirror stays whole.")],
+            [(torch.zeros(count), "A 0 times the new column is 0, so nothing changes.")],
         )
         if not agrees(added, added[:1].expand(count)):
             raise Differs("A bias is the same for all queries, so the new entry has to be, too.")
         mirrored = call(one_more, -queries, case="with the same queries, their signs turned")
         mirrored = tensor_like(mirrored, expected, "what your function gives")
         if not agrees(mirrored[:, -1], added):
-            raise Differs("With the signs of the queries, yours turns too: that is still a mirror.")
+            raise Differs(
+                "Your entry changes its sign with the queries, so the score is still odd."
+            )
     return "a constant entry has a column of its own, and that column is the bias."

@@ -2,12 +2,18 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
+from d2lattn.bare import merge_heads, split_heads
 from d2lattn.book.exercises.checking import (
     Differs,
+    NotAttempted,
+    agrees,
     call,
     check,
     judge_statements,
@@ -25,88 +31,139 @@ LOSSES = (
 """The table of exercise 5b.4: bit h of a place is set where head h is on."""
 
 
-def _join(heads: Tensor) -> Tensor:
-    return heads.transpose(1, 2).flatten(2)  # (B, H, N, d) -> (B, N, H d)
+SLIPS = {
+    "split": "You split by a reshape, which gives head 1 pieces of the first positions only. Cut "
+    "each row into heads, then move the axis of heads in front of the axis of positions.",
+    "merge": "You merge by a reshape, which mixes heads and positions. First move the axis of "
+    "heads behind the axis of positions, then flatten the last two axes.",
+    "whole width": "You divide by the root of the whole width. A head is only D/H wide.",
+    "no scale": "The scores are not divided by the root of a head's width.",
+    "softmax": "The softmax runs along the queries. The weights of each query sum to 1.",
+    "no mask": "The padding gets weight: mask the scores before the softmax.",
+    "mask after": "The rows no longer sum to 1: mask the scores before the softmax, not after.",
+    "inverted": "The mask is inverted: where it is true, a query may attend.",
+    "score 0": "A masked score of 0 still gets weight, since exp(0) = 1. Use minus infinity.",
+}
+"""Mistakes in multi-head attention, with their hints."""
+IN_THE_CLASS = SLIPS | {
+    "no W_o": "The merged heads are right; the last layer, W_o, is missing.",
+    "keys as values": "Your W_v is applied to the keys. It projects the values.",
+}
+MASKING = "no mask", "mask after", "inverted", "score 0"
 
 
-@check("5.1", right=(_join,))
-def check_join(join: Callable[[Tensor], Tensor]) -> str:
-    """The heads' outputs (B, H, N, d) side by side, (B, N, H d)."""
-    heads = torch.arange(2 * 3 * 4 * 2, dtype=torch.float32).reshape(2, 3, 4, 2)
-    expected = _join(heads)
-    result = call(join, heads)
-    mistakes = [
-        (
-            heads.reshape(2, 4, 6),
-            "The shape is right, but a row holds three positions of one head. Bring the axis of "
-            "heads behind that of positions first.",
-        ),
-        (heads.flatten(1, 2), "You laid the heads below one another, as more positions."),
-        (heads.transpose(1, 2), "Four axes are left; the last two are to become one."),
-        (
-            heads.permute(0, 2, 3, 1).flatten(2),
-            "The heads are mixed entry by entry. Each head's numbers stay together.",
-        ),
-        (heads.sum(dim=1), "The heads are joined end to end, not added up."),
-        (heads.mean(dim=1), "The heads are joined end to end, not averaged."),
-    ]
-    recognise(result, mistakes)
-    same(result, expected, "Row n holds head 1's numbers at position n, then head 2's.", "your row")
-    other = torch.randn(1, 5, 2, 3, generator=torch.Generator().manual_seed(5))
-    result = call(join, other, case="with 5 heads")
-    same(result, _join(other), "Take the sizes from x.", "with 5 heads, it")
-    return "heads go behind positions, then the last two axes become one."
+def _in_heads(
+    q: Tensor, k: Tensor, v: Tensor, num_heads: int, mask: Tensor | None = None, slip: str = ""
+) -> Tensor:
+    """Attend in heads, (B, Q, D), of projected q, k and v, (B, N, D); with one of SLIPS."""
+    width = q.shape[-1]
+    if slip == "split":
+        q, k, v = (x.reshape(len(x), num_heads, x.shape[1], -1) for x in (q, k, v))
+    else:
+        q, k, v = (split_heads(x, num_heads) for x in (q, k, v))
+    divisor = {"whole width": width, "no scale": 1}.get(slip, width / num_heads)
+    scores = q @ k.mT / math.sqrt(divisor)  # (B, H, Q, K)
+    if mask is not None and slip not in ("no mask", "mask after"):
+        hidden = mask if slip == "inverted" else ~mask
+        scores = scores.masked_fill(hidden, 0.0 if slip == "score 0" else -math.inf)
+    weights = scores.softmax(dim=-2 if slip == "softmax" else -1)
+    if mask is not None and slip == "mask after":
+        weights = weights * mask
+    heads = weights @ v  # (B, H, Q, D / H)
+    if slip == "merge":
+        return heads.reshape(len(q), -1, width)
+    return merge_heads(heads)
 
 
-def _masked_heads(
-    q: Tensor, k: Tensor, v: Tensor, valid: Tensor, width: float | None = None
-) -> tuple[Tensor, Tensor]:
-    """Heads (B, H, Q, d) that look at valid keys, (B, K), and their joined output."""
-    scores = q @ k.mT / math.sqrt(width or q.shape[-1])  # (B, H, Q, K)
-    weights = scores.masked_fill(~valid[:, None, None], -math.inf).softmax(dim=-1)
-    return weights, _join(weights @ v)
+def recognise_slips(result: Tensor, make: Callable[[str], Tensor], slips: Iterable[str]) -> None:
+    """Raise the hint of the first slip that gives this result; nan counts as 0."""
+    mistakes = [(make(slip).nan_to_num(), IN_THE_CLASS[slip]) for slip in slips]
+    recognise(result.nan_to_num(), mistakes)
 
 
-@check("5.2", right=(_masked_heads,))
-def check_padded_heads(
-    padded_heads: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
+WRONG_SPLITS: tuple[tuple[Callable[[Tensor, int], Tensor], str], ...] = (
+    (
+        lambda x, num_heads: x.reshape(len(x), num_heads, x.shape[1], -1),
+        "The shape is right, but head 1 holds pieces of the first positions only. Cut each row "
+        "first, then exchange two axes.",
+    ),
+    (
+        lambda x, num_heads: x.unflatten(-1, (num_heads, -1)),
+        "The axis of heads still stands behind that of positions.",
+    ),
+    (
+        lambda x, num_heads: x.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2),
+        "You dealt the entries out one by one. A head gets neighbouring entries.",
+    ),
+)
+WRONG_MERGES: tuple[tuple[Callable[[Tensor], Tensor], str], ...] = (
+    (
+        lambda heads: heads.reshape(len(heads), heads.shape[2], -1),
+        "The shape is right, but a row holds several positions of one head. Move the axis of "
+        "heads behind that of positions first.",
+    ),
+    (lambda heads: heads.flatten(1, 2), "You put the heads below one another, as more positions."),
+    (lambda heads: heads.transpose(1, 2), "Four axes are left; the last two are to become one."),
+    (
+        lambda heads: heads.permute(0, 2, 3, 1).flatten(2),
+        "The heads are mixed entry by entry. The entries of a head stay together.",
+    ),
+    (lambda heads: heads.sum(dim=1), "The heads are concatenated, not added up."),
+)
+
+
+@check(
+    "5.1",
+    right=(split_heads, merge_heads),
+    wrong=[
+        *((split, merge_heads) for split, _ in WRONG_SPLITS),
+        *((split_heads, merge) for merge, _ in WRONG_MERGES),
+    ],
+)
+def check_split_and_merge(
+    split: Callable[[Tensor, int], Tensor], merge: Callable[[Tensor], Tensor]
 ) -> str:
-    """Weights (B, H, Q, K) of heads that share a mask (B, K), and their outputs, joined."""
+    """Split (B, N, D) into heads, (B, H, N, D / H), and merge them again."""
+    generator = torch.Generator().manual_seed(51)
+    for num_heads, width in ((3, 6), (2, 8)):
+        x = torch.randn(2, 4, width, generator=generator)
+        heads = torch.stack(x.chunk(num_heads, dim=-1), dim=1)  # (B, H, N, D / H)
+        result = call(split, x, num_heads)
+        recognise(result, [(wrong(x, num_heads), hint) for wrong, hint in WRONG_SPLITS])
+        same(result, heads, "Head 1 holds the first D/H entries of every position.", "your split")
+        result = call(merge, heads)
+        recognise(result, [(wrong(heads), hint) for wrong, hint in WRONG_MERGES])
+        same(result, x, "Merging undoes the split.", "your merge")
+    return "cut each row and exchange two axes; then both steps backwards."
+
+
+def _padded_heads(q: Tensor, k: Tensor, v: Tensor, num_heads: int, valid: Tensor) -> Tensor:
+    return _in_heads(q, k, v, num_heads, valid[:, None, None])
+
+
+@check("5.2", right=(_padded_heads,))
+def check_padded_heads(
+    padded_heads: Callable[[Tensor, Tensor, Tensor, int, Tensor], Tensor],
+) -> str:
+    """Attention in heads that share a padding mask (B, K), beside PyTorch's."""
     generator = torch.Generator().manual_seed(52)
-    for heads, width in ((2, 4), (3, 2)):
-        q = torch.randn(2, heads, 3, width, generator=generator)
-        k, v = torch.randn(2, 2, heads, heads + 1, width, generator=generator)
-        valid = torch.ones(2, heads + 1, dtype=torch.bool)
-        valid[0, -2:], valid[1, -1] = False, heads == 2
-        expected, output = _masked_heads(q, k, v, valid)
-        result = call(padded_heads, q, k, v, valid)
-        parts = several(result, 2, "Give two tensors: the weights and the joined outputs.")
-        every, _ = _masked_heads(q, k, v, torch.ones_like(valid))
-        mistakes = [
-            (every, "The padding takes part: mask the scores before the softmax."),
-            (
-                every * valid[:, None, None],
-                "The rows no longer sum to 1: mask the scores before the softmax, not after.",
-            ),
-            (
-                _masked_heads(q, k, v, valid, heads * width)[0],
-                "You divide by the root of the whole width. A head compares in its own.",
-            ),
-            (_masked_heads(q, k, v, valid, 1)[0], "The scores are not scaled."),
-        ]
-        recognise(parts[0], mistakes)
-        what = f"with {heads} heads, your weight"
-        same(parts[0], expected, "Each head masks the keys that the sentence does not have.", what)
-        stacked = (expected @ v).reshape(output.shape)
-        recognise(
-            parts[1], [(stacked, "Your outputs have the right shape, and heads and rows mixed.")]
-        )
-        same(parts[1], output, "Weigh the values, then join as in 5.1.", "your output")
-        q[..., 0], k[..., 0] = 6, k[..., 0] - 15 * math.sqrt(width)  # all scores are 90 lower
-        result = several(call(padded_heads, q, k, v, valid), 2, "Give two tensors, always.")
-        what = "where all scores are below −80, your weight"
-        same(result[0], _masked_heads(q, k, v, valid)[0], "A masked score is −∞, below any.", what)
-    return "one mask for all heads, a scale of their own width."
+    for num_heads, width in ((2, 8), (3, 6)):
+        q = torch.randn(2, 3, width, generator=generator)
+        k, v = torch.randn(2, 2, 5, width, generator=generator)
+        valid = torch.tensor([[True] * 3 + [False] * 2, [True] * 4 + [False]])
+        mask = valid[:, None, None]  # (B, 1, 1, K)
+        q_h, k_h, v_h = (split_heads(x, num_heads) for x in (q, k, v))
+        pooled = F.scaled_dot_product_attention(q_h, k_h, v_h, attn_mask=mask)
+        expected = merge_heads(pooled)
+        result = tensor_like(call(padded_heads, q, k, v, num_heads, valid), expected, "your output")
+        recognise_slips(result, partial(_in_heads, q, k, v, num_heads, mask), SLIPS)
+        hint = "Split, attend in each head with the mask, and merge."
+        same(result, expected, hint, f"with {num_heads} heads, your output")
+        q[..., 0], k[..., 0] = 6, k[..., 0] - 15 * math.sqrt(width)  # all of head 1's are lower
+        result = call(padded_heads, q, k, v, num_heads, valid)
+        what = "where all scores are below −50, your output"
+        same(result, _in_heads(q, k, v, num_heads, mask), "A masked score is −∞, below any.", what)
+    return "one mask for all heads, each with the scale of its own width."
 
 
 @check(
@@ -140,45 +197,88 @@ def check_estimate(answer: Sequence[int]) -> str:
     return "1,048,576 parameters, as with one head; 80,000 weights, eight times as many."
 
 
-def _split(x: Tensor, num_heads: int) -> Tensor:
-    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)  # (B, N, D) -> (B, H, N, D / H)
-
-
-def _in_heads(q: Tensor, k: Tensor, v: Tensor, num_heads: int) -> Tensor:
-    every = torch.ones(k.shape[:2], dtype=torch.bool)
-    q, k, v = (_split(x, num_heads) for x in (q, k, v))
-    return _masked_heads(q, k, v, every)[1]
-
-
 @check("5.4", right=(_in_heads,))
 def check_repaired(repaired: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
-    """Attention in heads, of projected queries, keys and values (B, N, D), joined."""
+    """Attention in heads, of projected queries, keys and values (B, N, D), merged."""
     generator = torch.Generator().manual_seed(55)
     for batch, num_queries, num_keys, width, heads in ((2, 4, 6, 8, 2), (1, 3, 3, 6, 3)):
         q = torch.randn(batch, num_queries, width, generator=generator)
         k, v = torch.randn(2, batch, num_keys, width, generator=generator)
-
-        every = torch.ones(batch, num_keys, dtype=torch.bool)
-        qs, ks, vs = (_split(x, heads) for x in (q, k, v))
-        q_cut, k_cut, v_cut = (x.reshape(batch, heads, x.shape[1], -1) for x in (q, k, v))
-        weights, expected = _masked_heads(qs, ks, vs, every)
+        expected = _in_heads(q, k, v, heads)
         result = tensor_like(call(repaired, q, k, v, heads), expected, "your output")
-        unscaled = _masked_heads(qs, ks, vs, every, width)[1]
-        scores = qs @ ks.mT / math.sqrt(width // heads)
-        sideways = _join(scores.softmax(dim=-2) @ vs)
-        mistakes = [
-            (unscaled, "The scale is still that of the whole width."),
-            (sideways, "The softmax runs along the queries; each query shares out 1 over keys."),
-            ((weights @ vs).reshape(expected.shape), "The join still mixes heads and rows."),
-            (
-                _masked_heads(q_cut, k_cut, v_cut, every)[1],
-                "The cut is still a reshape, which gives head 1 the first positions.",
-            ),
-        ]
-        recognise(result, mistakes)
+        slips = [slip for slip in SLIPS if slip not in MASKING]
+        recognise_slips(result, partial(_in_heads, q, k, v, heads, None), slips)
         hint = "Compare each line with the walk's listing, on a batch that you can follow."
         same(result, expected, hint, "your output")
-    return "split and join keep positions together, each head has its own scale."
+    return "split and merge keep positions together, each head has its own scale."
+
+
+class _MultiHead(nn.Module):
+    """Multi-head attention, with one of SLIPS or one in the projections."""
+
+    def __init__(self, num_hiddens: int, num_heads: int, slip: str = "") -> None:
+        super().__init__()
+        self.num_heads, self.slip = num_heads, slip
+        bias = slip == "bias"
+        self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.W_k = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.W_v = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+
+    def forward(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Any = None) -> Tensor:
+        q, k = self.W_q(queries), self.W_k(keys)  # (B, N, D)
+        v = self.W_v(keys if self.slip == "keys as values" else values)
+        output = _in_heads(q, k, v, self.num_heads, mask, self.slip)
+        return output if self.slip == "no W_o" else self.W_o(output)
+
+
+PROJECTIONS = "W_q", "W_k", "W_v", "W_o"
+
+
+@check(
+    "5.8",
+    right=(_MultiHead,),
+    wrong=[partial(_MultiHead, slip=slip) for slip in ("bias", *IN_THE_CLASS)],
+)
+def check_multi_head(layer_class: Callable[[int, int], nn.Module]) -> str:
+    """Compare a class, of (num_hiddens, num_heads), with nn.MultiheadAttention."""
+    layer = call(layer_class, 6, 3)
+    if not isinstance(layer, nn.Module):
+        raise Differs(f"a class of layers is needed; it gave {type(layer).__name__}.")
+    if not list(layer.parameters()):
+        raise NotAttempted
+    generator = torch.Generator().manual_seed(58)
+    weights = {f"{name}.weight": torch.randn(6, 6, generator=generator) for name in PROJECTIONS}
+    if {name: tuple(p.shape) for name, p in layer.named_parameters()} != dict.fromkeys(
+        weights, (6, 6)
+    ):
+        found = ", ".join(name for name, _ in layer.named_parameters())
+        raise Differs(
+            "The layer needs four matrices, W_q, W_k, W_v and W_o, each "
+            f"nn.Linear(num_hiddens, num_hiddens, bias=False). Your parameters: {found}."
+        )
+    layer.load_state_dict(weights, strict=False)
+    pytorch = nn.MultiheadAttention(6, 3, bias=False, batch_first=True)
+    *inputs, last = weights.values()
+    pytorch.load_state_dict({"in_proj_weight": torch.cat(inputs), "out_proj.weight": last})
+    queries = torch.randn(2, 4, 6, generator=generator)
+    keys, values = torch.randn(2, 2, 5, 6, generator=generator)
+    valid = torch.tensor([[True] * 3 + [False] * 2, [True] * 4 + [False]])  # (B, K)
+    given = queries, keys, values, valid[:, None, None]
+    expected, _ = pytorch(queries, keys, values, key_padding_mask=~valid)
+    result = tensor_like(call(layer, *given), expected, "your output")
+
+    def with_slip(slip: str) -> Tensor:
+        wrong = _MultiHead(6, 3, slip)
+        wrong.load_state_dict(weights)
+        return wrong(*given).detach()
+
+    recognise_slips(result, with_slip, IN_THE_CLASS)
+    same(result, expected.detach(), "Project, split, attend, merge, project.", "your output")
+    expected, _ = pytorch(queries, keys, values)
+    result = call(layer, *given[:3], case="without a mask")
+    same(result, expected.detach(), "The mask may be None.", "without a mask, your output")
+    return "the same as nn.MultiheadAttention, with a mask and without."
 
 
 @check("5.5", right=("ACDE",), wrong=["CDE", {"A", "B", "C", "D", "E"}, "ADE", "AC", "ACD", "AX"])
@@ -296,43 +396,43 @@ def check_contributions(contributions: Callable[[Tensor, Tensor, Tensor], Tensor
     return "weight times the length of what arrives."
 
 
-def _mean_brought(brought: Tensor, valid: Tensor) -> Tensor:
-    return brought.transpose(1, 2)[valid].mean(dim=0)  # (B, Q, H, D) -> (N, H, D) -> (H, D)
+def _prune(*given: Any, slip: str = "") -> tuple[Tensor, ...]:
+    W_q, W_k, W_v, W_o, num_heads, kept = given
+    width = len(W_q) // num_heads
+    if slip == "removed":
+        kept = [head for head in range(num_heads) if head not in kept]
+    if slip == "strided":
+        rows = [head + place * num_heads for head in kept for place in range(width)]
+    else:
+        rows = [head * width + place for head in kept for place in range(width)]
+    if slip == "columns":
+        return W_q[:, rows], W_k[:, rows], W_v[:, rows], W_o[rows]
+    return W_q[rows], W_k[rows], W_v[rows], W_o if slip == "whole W_o" else W_o[:, rows]
 
 
-@check("5b.2", right=(_mean_brought,))
-def check_mean_brought(mean_brought: Callable[[Tensor, Tensor], Tensor]) -> str:
-    """The mean of what each head brings, (H, D), of (B, H, Q, D), over words that are, (B, Q)."""
+PRUNING_SLIPS = {
+    "removed": "You kept the heads that were to go.",
+    "strided": "A head has neighbouring rows: head i has rows i D/H to (i + 1) D/H.",
+    "columns": "Rows and columns are exchanged: a head has rows of W_q, W_k and W_v, and columns "
+    "of W_o.",
+    "whole W_o": "W_o still has the columns of the heads that are gone.",
+}
+
+
+@check("5b.2", right=(_prune,), wrong=[partial(_prune, slip=slip) for slip in PRUNING_SLIPS])
+def check_prune(prune: Callable[..., Sequence[Tensor]]) -> str:
+    """W_q, W_k, W_v and W_o of the kept heads alone; the output is that with the others off."""
     generator = torch.Generator().manual_seed(552)
-    for heads, lens in ((3, (4, 1)), (2, (2, 5, 3))):
-        batch, longest = len(lens), max(lens)
-        brought = torch.randn(batch, heads, longest, 4, generator=generator) + 2
-        valid = torch.arange(longest) < torch.tensor(lens).unsqueeze(1)  # (B, Q)
-        kept = brought * valid[:, None, :, None]
-        expected = _mean_brought(brought, valid)
-        result = call(mean_brought, brought, valid)
-        of_each = kept.sum(dim=2) / valid.sum(dim=1)[:, None, None]  # (B, H, D)
-        mistakes = [
-            (
-                brought.mean(dim=(0, 2)),
-                "The padding takes part: it asks as well, and gets answers.",
-            ),
-            (
-                kept.mean(dim=(0, 2)),
-                "The padding counts as 0. Divide by the number of words that there are.",
-            ),
-            (
-                of_each.mean(dim=0),
-                "That is the mean of the sentences' means, in which a word of a short sentence "
-                "counts for more.",
-            ),
-            (expected.mean(dim=0), "One mean for all heads? Each head has its own."),
-            (kept.sum(dim=(0, 2)), "That is the sum. Over how many words?"),
-        ]
-        recognise(result, mistakes)
-        hint = "Of head h, the mean over all places where valid is true."
-        same(result, expected, hint, f"with {heads} heads, your mean")
-    return "the mean over words that are there, and nothing else."
+    for num_heads, kept in ((4, [0, 3]), (3, [1])):
+        given = *torch.randn(4, 12, 12, generator=generator), num_heads, kept
+        result = several(call(prune, *given), 4, "Give four matrices: W_q, W_k, W_v, W_o.")
+        for slip, hint in PRUNING_SLIPS.items():
+            wrong = _prune(*given, slip=slip)
+            if all(agrees(torch.as_tensor(a), b) for a, b in zip(result, wrong, strict=True)):
+                raise Differs(hint)
+        for name, part, right in zip(PROJECTIONS, result, _prune(*given), strict=True):
+            same(part, right, "Rows of W_q, W_k, W_v, columns of W_o.", f"your {name}")
+    return "fewer rows in, fewer columns out, and the output as with the other heads off."
 
 
 @check("5b.3", right=("DACB",), wrong=["ADCB", "DBCA", "DABC", "DACC", "DACX"])
@@ -371,7 +471,7 @@ def check_audit(answer: Sequence[bool]) -> str:
         (
             True,
             "Without head 3 the loss is 0.31, without head 4 it is 0.30, without both it is 0.88: "
-            "each covers for the other.",
+            "either may go, but not both.",
         ),
         (
             False,

@@ -188,47 +188,28 @@ def check_boxes(letters: Iterable[str]) -> str:
     return "A rotates and subtracts the distance, D rotates; B adds, and C stops at 30."
 
 
-@check(
-    "8.5",
-    right=(18, 72, 44),
-    wrong=[
-        *((two, 72, 44) for two in (54, 15, 36, 9)),
-        *((18, three, 44) for three in (432, 23, 24, 144)),
-        *((18, 72, radian) for radian in (6, 22, 88)),
-    ],
-)
-def check_repeats(two: float, three: float, radian: float) -> str:
-    """Pairs of 60 and 40 degrees, then of 45 as well: when all are back; and 1 radian."""
-    cases: tuple[tuple[str, float, int, dict[float, str], str], ...] = (
-        ("two pairs", two, 18, {54: "the product", 15: "the sum"}, "6 and 9"),
-        ("three pairs", three, 72, {432: "the product", 23: "the sum"}, "6, 9 and 8"),
-    )
-    for what, answer, expected, mistakes, turns in cases:
-        value = number(answer, f"the answer for {what}")
-        if value in mistakes:
-            raise Differs(
-                f"That is {mistakes[value]} of {turns}. Which is the first number that all of "
-                "them divide?"
-            )
-        if value % expected == 0 and value != expected:
-            raise Differs(f"With {what} all are back at {value:g}, but that is no first return.")
-        if value != expected:
-            raise Differs(
-                f"With {what} not all are back after {value:g} positions: one turn takes {turns} "
-                "positions, so it is a multiple of each."
-            )
-    value = number(radian, "the answer for the pair of 1 radian")
-    if value != round(value) or not 1 <= value <= 50:
-        raise Differs(f"Positions are whole, and here from 1 to 50; {value:g} is not among them.")
-    if value == 22:
-        raise Differs("After 22 positions it has made three turns and a half, and points away.")
-    off = abs(math.remainder(value, 2 * math.pi))
-    if value != 44:
-        raise Differs(
-            f"After {value:g} positions it is off by {off:.2f} radians; there is one at which "
-            "it is off by less. After how many turns is a whole number of positions near?"
+def _converted(W: Tensor, num_heads: int) -> Tensor:
+    pairs = W.unflatten(0, (num_heads, -1, 2))  # (H, d / 2, 2, D)
+    return pairs.transpose(1, 2).flatten(0, 2)  # all x of a head, then all y
+
+
+@check("8.5", right=(_converted,))
+def check_convert(convert: Callable[[Tensor, int], Tensor]) -> str:
+    """Rows of W_q or W_k for pairs (0, 1), (2, 3), in the order that `rotary` needs."""
+    for num_heads, width in ((2, 6), (3, 4)):
+        W = torch.randn(num_heads * width, 5, generator=torch.Generator().manual_seed(85))
+        case = f"with {num_heads} heads of width {width}"
+        expected = _converted(W, num_heads)
+        back = W.unflatten(0, (num_heads, 2, -1)).transpose(1, 2).flatten(0, 2)
+        reordered = (
+            (W, "nothing has moved."),
+            (_converted(W, 1), "heads are mixed: reorder the rows within each head."),
+            (back, "that is the way back, from halves to pairs."),
         )
-    return "18, 72, and 44: a fast pair soon repeats, and a slower one tells the turns apart."
+        result = tensor_like(call(convert, W, num_heads, case=case), expected, f"{case}, it")
+        recognise(result, [(wrong, f"{case}, {hint}") for wrong, hint in reordered], expected)
+        same(result, expected, "In each head: rows 0, 2, 4, …, then 1, 3, 5, …", f"{case}, it")
+    return "in each head, first the x of all pairs, then their y."
 
 
 def _halves(X: Tensor, start: int = 0, base: float = 10000, by: int = 1, sign: int = 1) -> Tensor:

@@ -2,13 +2,16 @@
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import product
 
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 
 from d2lattn.book.exercises.checking import (
     Differs,
+    LargestTensor,
     agrees,
     call,
     check,
@@ -70,9 +73,10 @@ def _attend(
     tile: int,
     shrinks: bool = True,
     finishes: bool = True,
+    top: float = -torch.inf,
 ) -> Tensor:
-    """Give one query's answer, right or with the mistakes of exercise 9.2."""
-    top, total, out = -torch.inf, torch.tensor(0.0), torch.zeros(values.shape[1])
+    """Give one query's output, right or with the mistakes of exercise 9.2."""
+    total, out = torch.tensor(0.0), torch.zeros(values.shape[1])
     end = len(keys) if finishes else len(keys) // tile * tile
     for start in range(0, end, tile):
         K, V = keys[start : min(start + tile, end)], values[start : min(start + tile, end)]
@@ -90,7 +94,7 @@ def _overflowing(query: Tensor, keys: Tensor, values: Tensor, tile: int) -> Tens
     return weights @ values / weights.sum()
 
 
-@check("9.2", right=(_attend,), wrong=[_overflowing])
+@check("9.2", right=(_attend,), wrong=[_overflowing, partial(_attend, top=0.0)])
 def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
     """Attention of one query, read tile by tile."""
     for n, width, tile in ((7, 4, 3), (6, 2, 2), (5, 3, 5), (4, 2, 9)):
@@ -98,18 +102,19 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str
         keys, values = 2 * torch.randn(2, n, width, generator=generator)
         query = 2 * torch.randn(width, generator=generator)
         keys = keys[(keys @ query).argsort(descending=n % 2 == 0)]  # 7: each tile has a larger one
-        for far in (1, 60):
-            case = f"with {n} keys in tiles of {tile}" + (" and large scores" if far > 1 else "")
-            expected = _attend(far * query, keys, values, tile)
-            result = tensor_like(
-                call(attend, far * query, keys, values, tile, case=case), expected, f"{case}, it"
-            )
-            if far > 1 and not result.isfinite().all():
-                raise Differs(
-                    f"{case}, it overflows: subtract the largest score so far from each score."
-                )
+        low = -2000 * query.abs(), keys.abs(), values, tile
+        for far, given, hint in (
+            ("", (query, keys, values, tile), ""),
+            (" and large scores", (60 * query, keys, values, tile), "subtract M from each score."),
+            (" and scores far below 0", low, "M starts at −∞: from 0, all powers become 0."),
+        ):
+            case = f"with {n} keys in tiles of {tile}{far}"
+            expected = _attend(*given)
+            result = tensor_like(call(attend, *given, case=case), expected, f"{case}, it")
+            if far and not result.isfinite().all():
+                raise Differs(f"{case}, it is not finite: {hint}")
             for shrinks, finishes in product((True, False), repeat=2):
-                if far > 1 or (n < tile and not finishes):
+                if far or (n < tile and not finishes):
                     continue
                 if not shrinks and not finishes:
                     hint = (
@@ -120,7 +125,7 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str
                     hint = "s was rescaled, and u was not: multiply both by the same factor."
                 else:
                     hint = "The keys after the last whole tile are lost: n need not be a multiple."
-                variant = _attend(far * query, keys, values, tile, shrinks, finishes)
+                variant = _attend(*given, shrinks, finishes)
                 recognise(result, [(variant, hint)], expected)
             same(
                 result,
@@ -149,13 +154,26 @@ def _mean_of_answers(one: State, other: State) -> State:
     return max(one[0], other[0]), 1.0, (one[2] / one[1] + other[2] / other[1]) / 2
 
 
-@check("9.3", right=(_merge,), wrong=[_mean_of_answers])
+def _merge_from(top: float, one: State, other: State) -> State:
+    return _merge(_merge((top, 0.0, 0.0), one), other)
+
+
+@check(
+    "9.3",
+    right=(_merge,),
+    wrong=[
+        _mean_of_answers,
+        lambda one, other: _merge_from(0.0, one, other),
+        lambda one, other: _merge_from(max(abs(one[0]), abs(other[0])), one, other),
+    ],
+)
 def check_merge(merge: Callable[[State, State], State]) -> str:
     """What two friends kept, made one: largest score, sum, and sum of the values."""
     pairs: list[tuple[State, State]] = [
         ((1.0, 1.5, 2.5), (2.0, 1.25, 4.0)),
         ((2.0, 1.25, 4.0), (1.0, 1.5, 2.5)),
         ((3.0, 2.0, -1.0), (3.0, 1.0, 6.0)),
+        ((-3.0, 1.5, 2.0), (-1.0, 1.25, 4.0)),
         ((900.0, 1.0, 5.0), (-900.0, 2.0, 8.0)),
         ((-900.0, 2.0, 8.0), (900.0, 1.0, 5.0)),
     ]
@@ -234,3 +252,59 @@ def check_boxes(letters: Iterable[str]) -> str:
         "B takes off the largest so far, D goes over the scores twice; A takes each tile's own, "
         "C for ever the first one's."
     )
+
+
+def _windowed(
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    window: int,
+    tile: int,
+    *,
+    later: int = 0,
+    start: float = torch.finfo(torch.float32).min,
+) -> Tensor:
+    """Causal attention with a window, in tiles, right or with a mistake of exercise 9.5."""
+    i = torch.arange(len(Q)).unsqueeze(1)  # (Q, 1)
+    M, s, u = torch.full((len(Q), 1), start), torch.tensor(0.0), torch.tensor(0.0)
+    for j, keys, values in zip(i.split(tile), K.split(tile), V.split(tile), strict=True):
+        allowed = (i - j.T < window) & (j.T - i <= later)  # (Q, tile)
+        a = (Q @ keys.T / Q.shape[1] ** 0.5).masked_fill(~allowed, -torch.inf)
+        new = M.maximum(a.amax(dim=1, keepdim=True))
+        shrink, e, M = (M - new).exp(), (a - new).exp(), new
+        s, u = s * shrink + e.sum(dim=1, keepdim=True), u * shrink + e @ values
+    return u / s
+
+
+@check("9.5", right=(_windowed,), wrong=[partial(_windowed, start=-torch.inf)])
+def check_windowed(attention: Callable[[Tensor, Tensor, Tensor, int, int], Tensor]) -> str:
+    """Causal attention with a window for all queries, tile by tile, from an empty cell."""
+    for n, window, tile in ((8, 3, 2), (7, 2, 3), (64, 9, 4)):
+        generator = torch.Generator().manual_seed(95)
+        Q, K, V = torch.randn(3, n, 2, generator=generator)
+        case = f"with {n} tokens, a window of {window} and tiles of {tile}"
+        i = torch.arange(n)
+        ago = i[:, None] - i
+        mask = (ago >= 0) & (ago < window)
+        expected = scaled_dot_product_attention(Q, K, V, attn_mask=mask)
+        with LargestTensor() as seen:
+            answer = call(attention, Q, K, V, window, tile, case=case)
+        result = tensor_like(answer, expected, f"{case}, it")
+        if result.isnan().any():
+            raise Differs(
+                f"{case}, it has nan: where no key of the first tiles is allowed, M is still −∞, "
+                "and −∞ − (−∞) is nan. Start M at the smallest finite number."
+            )
+        mistakes = [
+            (n, 0, "every earlier key is allowed: keep i − j below the window."),
+            (window + 1, 0, "the window has one key too many."),
+            (window - 1, 0, "the window has one key too few."),
+            (window, n, "later keys are allowed: i − j is below 0."),
+        ]
+        for wide, later, hint in mistakes:
+            variant = _windowed(Q, K, V, wide, tile, later=later)
+            recognise(result, [(variant, f"{case}, {hint}")], expected)
+        same(result, expected, "Mask each tile by the positions of its keys.", f"{case}, it")
+    if seen.numel >= n * n:
+        raise Differs("Right, but a tensor has an entry for each query and key: go tile by tile.")
+    return "as PyTorch with this mask, and no tensor is as large as the table."

@@ -1,10 +1,13 @@
 """Checks for the exercises of chapter 10, what a writer remembers."""
 
 from collections.abc import Callable
+from itertools import product
 
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 
+from d2lattn.bare import attention, split_heads
 from d2lattn.book.exercises.checking import (
     Differs,
     call,
@@ -12,6 +15,7 @@ from d2lattn.book.exercises.checking import (
     number,
     recognise,
     same,
+    several,
     tensor_like,
 )
 from d2lattn.masks import window_mask
@@ -62,7 +66,7 @@ def _kept(past: Tensor, window: int, num_first: int) -> Tensor:
 @check("10.2", right=(_kept,))
 def check_keep(keep: Callable[[Tensor, int, int], Tensor]) -> str:
     """What of a cache, (n, D), the next word may still ask, from a listing with two mistakes."""
-    for n, window, num_first in ((9, 4, 2), (9, 4, 0), (5, 4, 2), (4, 3, 2), (2, 4, 1), (6, 1, 1)):
+    for n, window, num_first in ((9, 4, 2), *product(range(1, 7), range(1, 5), range(4))):
         past = torch.arange(1.0, n + 1)[:, None] * torch.tensor([1.0, -1.0])  # row i says i
         case = f"with {n} tokens, a window of {window} and {num_first} first ones"
         expected = _kept(past, window, num_first)
@@ -134,9 +138,74 @@ def check_reach(reach: Callable[[int, int], int]) -> str:
     results = [([formula(*case) for case in cases], hint) for formula, hint in mistakes]
     recognise(result, results, rtol=0)
     for value, (w, L) in zip(result, cases, strict=True):
-        if value != L * (w - 1):
+        if abs(value - L * (w - 1)) > 1e-6:
             raise Differs(
                 f"For a window of {w} and {L} layers yours is {value:g}; {L * (w - 1)} was "
                 "expected."
             )
     return "L (w − 1): each layer can pass news on by one window; whether it does is learned."
+
+
+def _cached(
+    X: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    num_heads: int,
+    diagonal: int | None = None,
+    interleaved: bool = True,
+    loud: float = 1,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A step with cache and groups, right or with a mistake of exercise 10.5."""
+    start, G = keys.shape[2], keys.shape[1]
+    q = split_heads(X @ W_q, num_heads) * loud
+    keys = torch.cat((keys, split_heads(X @ W_k, G)), dim=2)  # (B, G, P + N, d)
+    values = torch.cat((values, split_heads(X @ W_v, G)), dim=2)
+    k, v = (
+        Y.repeat_interleave(num_heads // G, 1) if interleaved else Y.repeat(1, num_heads // G, 1, 1)
+        for Y in (keys, values)
+    )
+    mask = torch.ones(X.shape[1], start + X.shape[1])
+    heads, _ = attention(q, k, v, mask.tril(start if diagonal is None else diagonal).bool())
+    return heads.transpose(1, 2).flatten(2), keys, values
+
+
+@check("10.5", right=(_cached,))
+def check_cached(step: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> str:
+    """Attention of N new tokens, with a cache and grouped keys, from an empty cell."""
+    generator = torch.Generator().manual_seed(105)
+    text = torch.randn(2, 7, 12, generator=generator)  # (B, P + N, D)
+    W = [torch.randn(12, width, generator=generator) / 3 for width in (12, 6, 6)]
+    q, k, v = (
+        split_heads(text @ matrix, heads) for matrix, heads in zip(W, (4, 2, 2), strict=True)
+    )
+    whole = scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    whole = whole.transpose(1, 2).flatten(2)  # (B, P + N, H d)
+    three = "Give back three tensors: the output, and all keys and values."
+    for start, end in ((0, 4), (4, 6), (6, 7)):
+        case = f"with {end - start} new tokens after {start}"
+        given = text[:, start:end], k[:, :, :start], v[:, :, :start], *W, 4
+        parts = several(call(step, *given, case=case), 3, three)
+        for name, kept, new in (("the keys", parts[1], k), ("the values", parts[2], v)):
+            expected = new[:, :, :end]
+            forms = (
+                (new[:, :, start:end], "only the new ones: append them to the cache."),
+                (expected.repeat_interleave(2, dim=1), "repeated: cache them before you copy."),
+            )
+            for wrong, why in forms:
+                recognise(kept, [(wrong, f"{case}, {name} are {why}")], expected)
+            same(kept, expected, "Project, split, append.", f"{case}, {name} returned: an entry")
+        expected = whole[:, start:end]
+        mistakes = (
+            ({"diagonal": 0}, "the diagonal of the mask must move: `tril(P)`."),
+            ({"diagonal": end}, "a new token attends to later ones: mask."),
+            ({"interleaved": False}, "heads 1 and 2 share key head 1: `repeat_interleave`."),
+            ({"loud": 0.5}, "divide by the root of a head's width, d = 3, not of D."),
+            ({"loud": 3**0.5}, "the scores are still to be divided by √d."),
+        )
+        results = [(_cached(*given, **how)[0], f"{case}, {why}") for how, why in mistakes]
+        recognise(parts[0], results, expected)
+        same(parts[0], expected, "Append, copy, mask, attend, merge.", f"{case}, the output")
+    return "as PyTorch on the whole text, and the cache holds G heads."

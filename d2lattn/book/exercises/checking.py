@@ -74,7 +74,8 @@ class Check:
             sentence = _line(difference)
             sentence = f"not yet. {sentence[:1].upper()}{sentence[1:]}"
             return Verdict(self.exercise, False, sentence)
-        except Exception as error:  # an answer of a kind that the check did not foresee
+        # An answer of a kind that the check did not foresee, or one that would leave Python.
+        except (Exception, SystemExit) as error:
             reason = f"{type(error).__name__}: {_line(error)}"
             sentence = f"not yet. The check could not read this answer ({reason})."
             return Verdict(self.exercise, False, sentence)
@@ -100,7 +101,7 @@ def check(
     return decorate
 
 
-def _line(error: Exception) -> str:
+def _line(error: BaseException) -> str:
     """A message in one line, whatever it quotes: a printed matrix has several."""
     return " ".join(str(error).split())
 
@@ -123,7 +124,7 @@ def call(answer: Callable[..., Any], *arguments: Any, case: str = "") -> Any:
     copies = [_copy(argument) for argument in arguments]
     try:
         result = answer(*copies)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # `sys.exit()` would stop the notebook
         raise Differs(f"{who} stopped with {type(error).__name__}: {error}") from error
     if unattempted(result):
         raise NotAttempted

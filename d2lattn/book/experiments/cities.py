@@ -50,7 +50,7 @@ def heads(num_heads: int, width: int) -> MultiHeadAttention:
 
 
 class OneLook(nn.Module):
-    """Heads of 16 numbers in all; a network behind hears the question, too."""
+    """Heads that are 16 wide together; a network behind them also gets the question."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class OneLook(nn.Module):
         self.behind = nn.Sequential(*layers) if network else None
 
     def forward(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """Look, and say: queries (B, 1, 16), keys (B, 8, 8), values (B, 8, V)."""
+        """Answer queries (B, 1, 16) from keys (B, 8, 8) and values (B, 8, V)."""
         if self.softmax:
             y = self.heads(queries, keys, values)  # (B, 1, 16)
         else:

@@ -59,7 +59,7 @@ def test_a_figure_that_hides_its_answer_tells_it_to_nobody(visit):
     # What one predicts from stays in sight.
     assert page.get_by_role("slider", name="Point 3").is_visible()
     assert page.get_by_text("q·k = 0.60").is_visible()
-    page.get_by_role("slider", name="How strongly").press("ArrowRight")
+    page.get_by_role("slider", name="Strength of the query").press("ArrowRight")
     point = page.get_by_role("slider", name="Point 3")
     point.press("ArrowUp")
     frame(page)
@@ -139,7 +139,7 @@ def test_what_the_reader_moves_is_in_the_address_and_comes_back(visit):
     html = [CueMixer().to_html(), CueMixer().to_html(), SaturationLab().to_html()]
     page = visit(*html)
     assert address(page) == ""
-    page.get_by_role("slider", name="How strongly").nth(1).press("End")
+    page.get_by_role("slider", name="Strength of the query").nth(1).press("End")
     page.get_by_role("slider", name="Width d").press("Home")
     wait_for_address(page, "#d2lx.cue_mixer.2.strength=8&d2lx.saturation_lab.width=2")
     entropy = shown(page, "entropy", 1)
@@ -147,10 +147,10 @@ def test_what_the_reader_moves_is_in_the_address_and_comes_back(visit):
     sent = visit(*html, hash=page.evaluate("location.hash"))
     assert shown(sent, "entropy", 1) == entropy
     assert shown(sent, "theory") == 2
-    assert sent.get_by_role("slider", name="How strongly").first.input_value() == "0"
+    assert sent.get_by_role("slider", name="Strength of the query").first.input_value() == "0"
 
     # The first of a kind leaves the second's place in the address alone.
-    sent.get_by_role("slider", name="How strongly").first.press("End")
+    sent.get_by_role("slider", name="Strength of the query").first.press("End")
     sent.get_by_role("button", name="Copy link").first.click()
     both = ["d2lx.cue_mixer.2.strength=8", "d2lx.cue_mixer.strength=8"]
     assert sorted(address(sent)[1:].split("&")) == [*both, "d2lx.saturation_lab.width=2"]
@@ -159,7 +159,7 @@ def test_what_the_reader_moves_is_in_the_address_and_comes_back(visit):
     for reset in sent.get_by_role("button", name="Reset").all():
         reset.click()
     wait_for_address(sent, "")
-    assert [strength.input_value() for strength in sent.get_by_label("How strongly").all()] == [
+    assert [strength.input_value() for strength in sent.get_by_label("Strength of the query").all()] == [
         "0",
         "0",
     ]
@@ -168,13 +168,13 @@ def test_what_the_reader_moves_is_in_the_address_and_comes_back(visit):
 def test_an_address_that_does_not_fit_changes_nothing(visit):
     page = visit(CueMixer().to_html(), hash="#d2lx.cue_mixer.strength=1e9")
     before = page.locator(".d2lx > .d2lx").inner_text()
-    assert page.get_by_role("slider", name="How strongly").input_value() == "0"
+    assert page.get_by_role("slider", name="Strength of the query").input_value() == "0"
     for bad in (
         'strength="a"',
         "strength=null",
         "strength=%%%",
-        "ask=7",
-        "ask=0.5",
+        "query=7",
+        "query=0.5",
         "salience=[1]",
         'salience=[1,2,3,4,"<img src=x onerror=alert(1)>"]',
         "items=[]",
@@ -185,7 +185,7 @@ def test_an_address_that_does_not_fit_changes_nothing(visit):
         frame(page)
         assert page.locator(".d2lx > .d2lx").inner_text() == before, bad
     assert page.locator("img").count() == 0
-    page.evaluate("() => { location.hash = '#d2lx.cue_mixer.ask=1&d2lx.cue_mixer.strength=8' }")
+    page.evaluate("() => { location.hash = '#d2lx.cue_mixer.query=1&d2lx.cue_mixer.strength=8' }")
     page.wait_for_timeout(50)
     frame(page)
     assert page.locator(".d2lx > .d2lx").inner_text() != before

@@ -142,14 +142,14 @@ def test_predict_hides_then_judges_and_reset_restores(visit):
     before = shown(page, "pooled")
     page.get_by_role("button", name="Predict first").click()
     assert not page.locator("[data-name='pooled']").is_visible()
-    page.get_by_role("slider", name="How strongly").press("End")
+    page.get_by_role("slider", name="Strength of the query").press("End")
     guess = page.get_by_role("slider", name="Your guess")
     assert guess.get_attribute("aria-valuetext") == "no guess yet"
     guess.press("Home")
     frame(page)
     page.get_by_role("button", name="Reveal").click()
     assert page.locator("[data-name='pooled']").is_visible()
-    # The coffee stands out most: its share of the look is asked.
+    # The coffee has the largest salience, so its weight is to be guessed.
     truth = shown(page, "bar-2")
     verdict = page.locator(".d2lx-verdict").inner_text()
     assert verdict == f"You said 0.00; it is {truth:.2f}: {truth:.2f} apart."
@@ -163,7 +163,7 @@ def test_a_value_is_moved_and_weighs_as_much_as_before(visit):
     """Chapter 5: Oslo becomes ten degrees warmer."""
     mixer = CueMixer(
         items=["Rome", "Oslo", "Paris"],
-        asks=["Rome", "Oslo"],
+        queries=["Rome", "Oslo"],
         matches=[[1, 0], [0, 1], [0, 0]],
         values=[20, 3, 12],
         salience=[0, 0, 0],
@@ -203,7 +203,7 @@ def test_hostile_labels_are_text(visit):
     n = len(HOSTILE)
     mixer = CueMixer(
         items=HOSTILE,
-        asks=HOSTILE[:3],
+        queries=HOSTILE[:3],
         matches=[[1, 0, 0.5]] * n,
         values=range(n),
         salience=[0] * n,
@@ -257,12 +257,12 @@ def test_bench_shows_pytorchs_numbers(visit, points, query, bandwidth, kernel):
 
 @given(st.floats(0, 8), st.lists(st.floats(0, 4), min_size=5, max_size=5), st.integers(0, 2))
 @few
-def test_mixer_shows_pytorchs_numbers(visit, strength, salience, ask):
-    mixer = CueMixer(strength=strength, salience=salience, ask=ask)
+def test_mixer_shows_pytorchs_numbers(visit, strength, salience, query):
+    mixer = CueMixer(strength=strength, salience=salience, query=query)
     page = visit(mixer.to_html(), again=True)
     matches = torch.tensor(mixer.matches, dtype=torch.float64)  # (n, m)
     every = torch.softmax(strength * matches.T + torch.tensor(salience).double(), -1)  # (m, n)
-    weights = every[ask]
+    weights = every[query]
     now = all_shown(page)
     for i, weight in enumerate(weights):
         assert now[f"bar-{i}"] == pytest.approx(weight.item(), rel=1e-6, abs=1e-9)

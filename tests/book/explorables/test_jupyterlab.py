@@ -143,7 +143,7 @@ def test_chapter_runs_and_its_explorable_is_live(open_notebook):
         timeout=50_000,
     )
     live = page.locator(LIVE).filter(has_text="Cue mixer").first
-    slider = live.get_by_role("slider", name="How strongly the query speaks")
+    slider = live.get_by_role("slider", name="Strength of the query")
     slider.wait_for(timeout=120_000)
     before = slider.get_attribute("aria-valuetext")
     slider.press("ArrowRight")

@@ -42,11 +42,11 @@ def numbers(page) -> list[list[str]]:
 
 
 def letters(page) -> list[str]:
-    return page.get_by_role("button", name="Place").locator("b").all_inner_texts()
+    return page.get_by_role("button", name="Position").locator("b").all_inner_texts()
 
 
 def place(page, k: int):
-    return page.get_by_role("button", name=f"Place {k}")
+    return page.get_by_role("button", name=f"Position {k}")
 
 
 def sign(page, name: str):

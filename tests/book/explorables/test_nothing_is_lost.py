@@ -96,7 +96,7 @@ def test_letters_that_come_back_are_those_that_were_there(visit):
 
 def test_back_keeps_what_was_done_since(visit):
     page = visit("<a href='#far'>Contents</a>", CueMixer().to_html(), "<h2 id=far>Far</h2>")
-    strength = page.get_by_role("slider", name="How strongly")
+    strength = page.get_by_role("slider", name="Strength of the query")
 
     def set_to(value):
         strength.fill(value)

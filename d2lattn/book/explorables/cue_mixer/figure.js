@@ -38,23 +38,23 @@ import {
 const LOUDEST = 8;
 const BRIGHTEST = 4;
 
-// Scores: what the query asks for, as strongly as it speaks, plus what stands out by itself.
-const partsOf = (state, ask) =>
-  state.matches.map((key, i) => [state.strength * key[ask], state.salience[i]]);
-const weightsFor = (state, ask) => softmax(partsOf(state, ask).map(([a, b]) => a + b));
+// Scores: the match of query and key times the strength of the query, plus the salience.
+const partsOf = (state, query) =>
+  state.matches.map((key, i) => [state.strength * key[query], state.salience[i]]);
+const weightsFor = (state, query) => softmax(partsOf(state, query).map(([a, b]) => a + b));
 
 function render({ model, el }) {
   begin(el, "Cue mixer");
-  const moved = ["salience", "ask", "strength", "values"];
-  const read = reader(model, ["items", "asks", "matches", ...moved]);
+  const moved = ["salience", "query", "strength", "values"];
+  const read = reader(model, ["items", "queries", "matches", ...moved]);
   const start = read();
-  const { items, asks } = start;
+  const { items, queries } = start;
 
   const { number, pick, sync } = knobs(model);
-  const strength = number("strength", "How strongly the query speaks", 0, LOUDEST, { step: 0.1 });
-  const ask = pick("ask", "The query asks for something", asks);
+  const strength = number("strength", "Strength of the query", 0, LOUDEST, { step: 0.1 });
+  const choice = pick("query", "Query", queries);
 
-  // What a look has to give is one strip, always as long: who gets more leaves less to the others.
+  // The weights add up to 1, so they share one strip of fixed length.
   const strip = h("div", { class: "d2lx-shares", role: "img" });
   const shares = items.map((item) => {
     const name = h("bdi", {}, clip(item, 24));
@@ -73,7 +73,7 @@ function render({ model, el }) {
     live?.redraw();
   });
 
-  // One row a thing: its score, split into what the query and what the thing adds, and its weight.
+  // A row for each thing: its score, in the parts of the query and of the salience, and its weight.
   const widest = Math.max(LOUDEST * Math.max(0, ...start.matches.flat()) + BRIGHTEST, BRIGHTEST);
   const rows = items.map((item, i) => {
     const bar = (kind) => h("span", { class: kind });
@@ -108,13 +108,13 @@ function render({ model, el }) {
   const edit = h(
     "div",
     {},
-    headLine("Salience: what stands out by itself"),
+    headLine("Salience: added to the score for every query"),
     ...rows.map((row) => row.stands.el),
   );
 
   const matrix = heatmap({
-    label: "Attention weights for every question",
-    ...{ rows: asks, columns: items, rowTitle: "query", columnTitle: "item", cellHeight: 26 },
+    label: "Attention weights for every query",
+    ...{ rows: queries, columns: items, rowTitle: "query", columnTitle: "item", cellHeight: 26 },
   });
   const pooled = readout("Pooled value", "pooled");
   const spread = readout("Entropy (nats)", "entropy");
@@ -150,16 +150,16 @@ function render({ model, el }) {
   });
   const numbers = readoutRow(pooled.el);
   const results = readoutRow(spread.el);
-  const below = h("div", {}, headLine("All questions at this strength"), matrix.el);
+  const below = h("div", {}, headLine("All queries at this strength"), matrix.el);
 
-  // The thing that catches the eye: what is its share of the look?
+  // The thing with the largest salience is the one to guess.
   const salience = (model.first ?? model.get)("salience");
   const eye = salience.indexOf(Math.max(...salience));
   const predict = predictFirst({
-    question: `From the matches, the saliences and the strength: which share of the look will ${clip(items[eye], 40)} get?`,
+    question: `From the matches, the saliences and the strength: which weight will ${clip(items[eye], 40)} get?`,
     label: "Your guess: its weight α",
     ...{ min: 0, max: 1, step: 0.01 },
-    answer: () => weightsFor(read(), model.get("ask"))[eye],
+    answer: () => weightsFor(read(), model.get("query"))[eye],
     covered: [numbers, results, formula, below, line.el, strip, ...rows.map((row) => row.data)],
     onchange: () => live.redraw(),
   });
@@ -168,10 +168,10 @@ function render({ model, el }) {
     ...presets(model, [
       ["No cues", { strength: 0, salience: none }],
       ["Salience only", { strength: 0, salience }],
-      ["Query speaks", { strength: 6, salience }],
+      ["Strong query", { strength: 6, salience }],
     ]),
   );
-  // Where a page asks for one thing, what it does not need is folded as well.
+  // A page may fold more.
   const [brief, alone] = [model.get("brief"), model.get("alone")];
   const rest = [
     noteLine(
@@ -190,7 +190,7 @@ function render({ model, el }) {
   );
   if (brief || alone) fold.classList.add("d2lx-brief");
   el.append(
-    ...[ask.el, headLine("Weights: the share of each thing"), strip],
+    ...[choice.el, headLine("Weights: the share of each thing"), strip],
     ...(brief ? [] : [strength.el]),
     ...(alone ? [] : [numbers, line.el]),
     ...(brief || alone ? [] : rest),
@@ -199,8 +199,8 @@ function render({ model, el }) {
 
   function draw() {
     const state = read();
-    const parts = partsOf(state, state.ask);
-    const weights = weightsFor(state, state.ask);
+    const parts = partsOf(state, state.query);
+    const weights = weightsFor(state, state.query);
     const { values } = state;
     const mean = dot(weights, values);
     attr(strip, {
@@ -209,13 +209,13 @@ function render({ model, el }) {
     sync(state);
     rows.forEach((row, i) => {
       row.stands.set(state.salience[i]);
-      row.match.textContent = `q·k = ${fixed(state.matches[i][state.ask])}`;
+      row.match.textContent = `q·k = ${fixed(state.matches[i][state.query])}`;
       const [query, salience] = parts[i].map((part) => (100 * Math.max(0, part)) / widest);
       row.query.style.width = `${query}%`;
       row.salience.style.width = `${salience}%`;
       const { el: share, name, number, long: letters } = shares[i];
       share.style.width = `${100 * weights[i]}%`;
-      // What has no room in its share is told under More.
+      // A number without room in its share stands under More.
       const room = weights[i] * long - 8;
       const upright = tall && room > 10 && room < Math.max(30, 7.5 * letters) && letters <= 10;
       share.classList.toggle("d2lx-upright", upright);
@@ -226,13 +226,13 @@ function render({ model, el }) {
     pooled.set(mean);
     spread.set(entropy(weights));
     matrix.set(
-      asks.map((_, j) => weightsFor(state, j)),
-      { row: state.ask },
+      queries.map((_, j) => weightsFor(state, j)),
+      { row: state.query },
     );
 
     const most = weights.indexOf(Math.max(...weights));
     const score = (i) =>
-      `${fixed(state.strength, 1)} × ${fixed(state.matches[i][state.ask])} + ${fixed(state.salience[i], 1)}`;
+      `${fixed(state.strength, 1)} × ${fixed(state.matches[i][state.query])} + ${fixed(state.salience[i], 1)}`;
     const name = h("bdi", {}, clip(items[most], 40));
     formula.replaceChildren(
       "α(",
@@ -264,11 +264,11 @@ function render({ model, el }) {
 
 export default {
   render,
-  rebuild: ["items", "asks", "matches", "brief", "alone"],
+  rebuild: ["items", "queries", "matches", "brief", "alone"],
   share: {
     strength: within(0, LOUDEST),
     salience: within(0, BRIGHTEST),
     values: within(-1e9, 1e9),
-    ask: (x, get) => Number.isInteger(x) && x >= 0 && x < get("asks").length,
+    query: (x, get) => Number.isInteger(x) && x >= 0 && x < get("queries").length,
   },
 };

@@ -21,7 +21,7 @@ import {
   whole,
 } from "../kit/index.js";
 
-// Words in a line, a wrong one struck through; what a word is, is also said.
+// Words in a line, wrong ones struck through.
 function sentence(text, marks) {
   const parts = text
     .split(" ")
@@ -33,7 +33,7 @@ function sentence(text, marks) {
 }
 
 function render({ model, el }) {
-  begin(el, "A short sentence, counted from another place");
+  begin(el, "A short sentence at later positions");
   const read = reader(model, ["source", "wanted", "names", "written", "wrong", "bleu", "place"]);
   const { source, wanted, names, bleu } = read();
   const count = bleu[0].length;
@@ -42,7 +42,10 @@ function render({ model, el }) {
     const number = h("span", { class: "d2lx-place" });
     return { number, el: h("li", {}, h("bdi", {}, clip(word, 24)), number) };
   });
-  const english = h("ol", { class: "d2lx-placed", "aria-label": "English words and their places" });
+  const english = h("ol", {
+    class: "d2lx-placed",
+    "aria-label": "English words and their positions",
+  });
   english.append(...places.map((one) => one.el));
   const rows = names.map((name, k) => {
     const line = h("p", { class: "d2lx-written", dir: "auto" });
@@ -50,11 +53,11 @@ function render({ model, el }) {
     return { line, bleu, el: h("div", {}, headLine(clip(name, 40)), line) };
   });
   const right = h("p", { class: "d2lx-written", dir: "auto" }, clip(wanted.join(" "), 400));
-  const move = knobs(model).count("place", "Place of the first word", 0, count - 1);
+  const move = knobs(model).count("place", "Position of the first word", 0, count - 1);
 
   const chart = plot({
-    ...{ label: "BLEU of many short sentences by the place of the first word", height: 190 },
-    ...{ xLabel: "place of the first word", yLabel: "BLEU" },
+    ...{ label: "BLEU of many short sentences by the position of the first word", height: 190 },
+    ...{ xLabel: "position of the first word", yLabel: "BLEU" },
     onresize: () => live?.redraw(),
   });
   const lines = pool(chart.data, "path", { fill: "none", stroke: "var(--d2lx-ink)" });
@@ -63,7 +66,7 @@ function render({ model, el }) {
 
   const readouts = readoutRow(...rows.map((row) => row.bleu.el));
   const predict = predictFirst({
-    question: `From this first place on: which BLEU will ${clip(names[0], 40)} reach?`,
+    question: `With the first word at this position, which BLEU will ${clip(names[0], 40)} reach?`,
     label: "Your guess: BLEU of many short sentences",
     ...{ min: 0, max: 100, step: 1, digits: 0 },
     answer: () => bleu[0][model.get("place")],
@@ -78,17 +81,21 @@ function render({ model, el }) {
     ),
     resetButton(model, ["place"], predict.stop),
   );
-  // The sentence is what the page asks for; that others go the same way is told under More.
+  // The page needs one sentence; BLEU of many is folded.
   el.append(
     ...[english, move.el],
     ...rows.map((row) => row.el),
-    ...[headLine("right would be"), right],
+    ...[headLine("correct translation"), right],
     more(
       model,
       [],
       [
         ...[tools, predict.el],
-        ...[headLine("BLEU of many short sentences, all counted from there"), chart.el, readouts],
+        ...[
+          headLine("BLEU of many short sentences, all starting at that position"),
+          chart.el,
+          readouts,
+        ],
       ],
     ),
   );
@@ -124,7 +131,7 @@ function render({ model, el }) {
       (name, k) =>
         `${clip(name, 40)} writes ${written[k][place]}, BLEU ${fixed(bleu[k][place], 1)}`,
     );
-    announce(el, `First place ${place}. ${told.join(". ")}`);
+    announce(el, `First position ${place}. ${told.join(". ")}`);
   }
   const live = bind(model, ["place"], draw, predict.refresh);
   return live.stop;

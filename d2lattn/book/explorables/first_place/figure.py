@@ -1,4 +1,4 @@
-"""First place (chapter 7b): a sentence whose places are counted from further and further on."""
+"""First place (chapter 7b): a short sentence whose first word stands at a later position."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,22 +20,22 @@ MOST = 64
 
 
 def convert_sentences(name: str, value: Any) -> list[list[str]]:
-    """Convert what each translator writes from each place on: lists of sentences."""
+    """Convert what each translator writes for each first position: lists of sentences."""
     return [to_words(f"{name}[{i}]", row) for i, row in enumerate(value)]
 
 
 class FirstPlace(Explorable):
-    """What translators write if the first word of both sentences stands at another place.
+    """What translators write if the first word of both sentences stands at a later position.
 
     Args:
         source: the English words.
-        wanted: the French words that are right.
-        written: of each translator by its name, the sentence it writes for each first place from 0.
-        bleu: of each translator by its name, BLEU of many sentences for each first place.
-        place: the first place that is shown, from 0.
+        wanted: the words of the correct translation.
+        written: for each translator by its name, the sentence it writes for each first position.
+        bleu: for each translator by its name, BLEU of many sentences for each first position.
+        place: the first position that is shown, from 0.
 
-    Traits that can be read, set and observed: place. The others hold what is shown; in `wrong`
-    stands, for each sentence, a 1 for each word that is wrong.
+    Traits that can be read, set and observed: place. The others hold what is shown; `wrong` has a
+    1 for each wrong word of each sentence.
 
     Raises ValueError if the lists do not fit together.
 
@@ -94,10 +94,10 @@ class FirstPlace(Explorable):
         """HTML for where no script runs."""
         first, last = 0, len(self.bleu[0]) - 1
         return paragraph(
-            f"Interactive figure: “{' '.join(self.source)}” with its places counted from "
+            f"Interactive figure: “{' '.join(self.source)}” with its first word at the positions "
             f"{first} to {last}."
         ) + table(
-            ["translator", "first place", "writes", "BLEU of many sentences"],
+            ["translator", "first position", "writes", "BLEU of many sentences"],
             [
                 (name, place, self.written[k][place], self.bleu[k][place])
                 for k, name in enumerate(self.names)

@@ -1,5 +1,5 @@
 // State in the address of the page, so that a reader can send what they see:
-//   #d2lx.cue_mixer.strength=6.3&d2lx.cue_mixer.ask=1
+//   #d2lx.cue_mixer.strength=6.3&d2lx.cue_mixer.query=1
 // Several figures stand beside each other there; one that is as the page shows it has no place in
 // it, and an anchor of the page is never replaced unless the reader asks for a link.
 import { button } from "./controls.js";

@@ -16,14 +16,14 @@ import {
 } from "../kit/index.js";
 
 /**
- * moved: with the letter at the first place changed into the second's sign, how far the scores at
- * the third move.
+ * moved: with the letter at the first position replaced by the second, the largest change of any
+ * score at the third.
  * @typedef {{
  *   reads: string[], signs: string[], programs: { name: string, moved: number[][][] }[],
  * }} Given
  */
 
-// A voice would pass over them.
+// A screen reader would not read these.
 const SPOKEN = { ".": "full stop", ">": "greater than" };
 const spoken = (/** @type {string} */ sign) => SPOKEN[sign] ?? clip(sign, 24);
 const NAMES = ["place", "sign"];
@@ -75,7 +75,11 @@ function render({ model, el }) {
   alongByKeys(choose, options);
   const given = h("tr", {}, becomes, h("td", { colspan: reads.length }, choose));
 
-  const head = h("th", { colspan: reads.length + 1 }, "How far scores move at each place");
+  const head = h(
+    "th",
+    { colspan: reads.length + 1 },
+    "Largest change of any score, at each position",
+  );
   const rows = programs.map(({ name }, k) => {
     const cells = reads.map((_, place) => {
       const bar = h("i");
@@ -98,7 +102,7 @@ function render({ model, el }) {
       const once = i === place && changed;
       now.textContent = clip(row[i], 4);
       was.textContent = once ? `was ${clip(reads[i], 4)}` : "";
-      const name = `Place ${i + 1}: ${spoken(row[i])}`;
+      const name = `Position ${i + 1}: ${spoken(row[i])}`;
       attr(hand, {
         "aria-label": once ? `${name}, was ${spoken(reads[i])}` : name,
         "aria-pressed": String(i === place),
@@ -113,7 +117,7 @@ function render({ model, el }) {
       moved[place][sign].forEach((x, i) => {
         const { bar, data, el: cell } = rows[k].cells[i];
         show(data, x);
-        // However little it is, it is seen.
+        // A small change must be visible, too.
         bar.style.height = x ? `max(3px, ${(100 * x) / most}%)` : "0";
         attr(cell, { "data-moved": x > 0, "data-here": i === place });
       });
@@ -123,8 +127,8 @@ function render({ model, el }) {
       return `${clip(name, 24)} ${count} of ${reads.length}`;
     });
     said.textContent = changed
-      ? `${clip(reads[place], 4)} becomes ${clip(signs[sign], 4)}. Places that move: ${counts.join(", ")}.`
-      : "Nothing is changed, and no score moves.";
+      ? `${clip(reads[place], 4)} becomes ${clip(signs[sign], 4)}. Positions whose scores change: ${counts.join(", ")}.`
+      : "No letter has been replaced, so no score changes.";
     const told = programs.map(
       ({ name, moved }) =>
         `${clip(name, 24)}: ${moved[place][sign].map((x, i) => `${spoken(row[i])} ${fixed(x)}`).join(", ")}`,
@@ -132,8 +136,8 @@ function render({ model, el }) {
     announce(
       el,
       changed
-        ? `${spoken(reads[place])}, place ${place + 1}, becomes ${spoken(signs[sign])}. ${told.join(". ")}.`
-        : `${said.textContent} ${spoken(reads[place])}, place ${place + 1}, is chosen.`,
+        ? `${spoken(reads[place])}, position ${place + 1}, becomes ${spoken(signs[sign])}. ${told.join(". ")}.`
+        : `${said.textContent} ${spoken(reads[place])}, position ${place + 1}, is chosen.`,
     );
   }
   return bind(model, NAMES, draw).stop;

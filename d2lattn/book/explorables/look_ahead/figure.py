@@ -1,4 +1,4 @@
-"""Look ahead (chapter 7): a letter that decoders read changes, and their scores may move."""
+"""Look ahead (chapter 7): replace a letter that decoders read, and see which scores change."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,23 +19,23 @@ MOST_PLACES, MOST_SIGNS, MOST_PROGRAMS = 6, 12, 3  # for which a phone has room
 
 
 class LookAhead(Explorable):
-    """The test for a causal mask: change one letter, and see at which places scores move.
+    """The test for a causal mask: replace one letter, and see at which positions scores change.
 
-    The reader picks a letter that the decoders read and gives it another sign; below each place
-    stands how far its scores have moved, for each program. All of it has been computed before.
+    The reader picks a letter that the decoders read and replaces it; below each position stands
+    the largest change of any score there, for each program. All changes were computed before.
 
     Args:
-        reads: what the decoders read, T signs.
-        signs: the V signs that a letter may become.
-        moved: of each program by its name, (T, V, T): with the letter at the first place changed
-            into the second's sign, the largest change of any score at the third. It is kept to two
-            decimals, and is 0 where a letter becomes itself.
+        reads: what the decoders read, T letters.
+        signs: the V letters that may replace one.
+        moved: for each program by its name, (T, V, T): with the letter at the first position
+            replaced by the second, the largest change of any score at the third. It is kept to two
+            decimals, and is 0 where a letter replaces itself.
         **state: the traits.
 
-    Traits that can be read, set and observed: place, which letter is changed, at first the last;
-    sign, what it becomes, at first itself. data is what the figure has made of the arguments.
+    Traits that can be read, set and observed: place, the position that changes, at first the last;
+    sign, the letter there, at first the same. data holds the arguments.
 
-    Raises ValueError for other shapes, for signs that are not there, and for negative changes.
+    Raises ValueError for other shapes, unknown letters and negative changes.
 
     >>> masked = [[[0, 0], [2, 1]], [[0, 1.5], [0, 0]]]
     >>> figure = LookAhead("ab", "ab", {"with a mask": masked})
@@ -77,12 +77,12 @@ class LookAhead(Explorable):
         check_indices(state, place=len(data["reads"]), sign=len(data["signs"]))
 
     def moves(self, program: str) -> list[float]:
-        """How far a program's scores have moved at each place."""
+        """The largest change of any score of a program, at each position."""
         moved = {item["name"]: item["moved"] for item in self.data["programs"]}
         return moved[program][self.place][self.sign]
 
     def words(self) -> str:
-        """HTML for where no script runs: each place changed, into the sign now or a new one."""
+        """HTML for where no script runs: a letter replaced at each position."""
         reads, signs = self.data["reads"], self.data["signs"]
         now = signs[self.sign]
         new = now if now not in reads else next((s for s in signs if s not in reads), signs[0])
@@ -92,8 +92,8 @@ class LookAhead(Explorable):
             for program in self.data["programs"]
         ]
         return paragraph(
-            f"Interactive figure: the decoder reads {' '.join(reads)}. One letter is changed; at "
-            "each place, how far the score moves that moves most:"
+            f"Interactive figure: the decoder reads {' '.join(reads)}. One letter is replaced. "
+            "The largest change of any score at each position:"
         ) + table(["change", "program", *reads], lines)
 
 

@@ -216,7 +216,7 @@ function render({ model, el }) {
     onchange: () => live.redraw(),
   });
   const legend = noteLine(
-    "Curve: the answer for every query. Hump: the window. Bars: how much each point counts. The scale on the left is for points and curve only.",
+    "Curve: the prediction for every query. Hump: the window. Bars: the weight of each point. The scale on the left is for points and curve only.",
   );
   const words = formulaLine();
   const key = noteLine(

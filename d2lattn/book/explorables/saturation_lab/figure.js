@@ -351,7 +351,7 @@ function render({ model, el }) {
     const most = Math.max(...weights);
     const both = [false, true].map((divided) => weightsNow({ ...state, scaled: divided }));
     const top = Math.max(...both.flat()) > 0.3 ? 1 : 0.3;
-    headline.textContent = `One query looks at ${KEYS} keys of ${state.width} random numbers each`;
+    headline.textContent = `One query and ${KEYS} keys of ${state.width} random numbers each`;
     lanes.forEach((lane, k) => {
       lane.set(both[k], state, top);
       lane.slope.set(jacobianSize(both[k]));
