@@ -148,7 +148,7 @@ def test_making_anew_gives_the_same_bytes_and_keeps_what_was_learned_of_the_rang
 
 def test_the_page_is_what_the_cards_say():
     cards = [load_translator(name).card for name in RECIPES]
-    assert script.PAGE.read_text("utf-8") == "\n".join(script.page(cards)) + "\n"
+    assert script.PAGE.read_text("utf-8") == script.page(cards)
 
 
 # --- that it is so -------------------------------------------------------------------------------
