@@ -94,16 +94,6 @@ def test_a_right_answer_may_have_another_form(check, answer):
     assert verdict, verdict
 
 
-def test_salience_must_not_grow_with_the_query():
-    def louder(query, keys, salience):
-        longer, wider = chapter01.check_with_salience.right[0](query, keys, salience)
-        generator = torch.Generator().manual_seed(13)
-        longer[-1] = query[0] / torch.randn(3, generator=generator)[0]  # 1 for the first query only
-        return longer, wider
-
-    assert "three times as strong" in chapter01.check_with_salience(louder).sentence
-
-
 def test_the_suspicious_file_holds_every_row_twice():
     keys, values = chapter02.suspicious_sample()
     assert torch.equal(keys[::2], keys[1::2])
