@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 import d2lattn as d2l
-from benchmarks.pytorch_layers import attention_as_pytorchs, compare_gradients
+from benchmarks.pytorch_layers import attention_as_pytorchs
 from d2lattn import multihead
-from d2lattn.masks import length_mask
 
 ROOT = Path(__file__).parents[1]
 DRAWN = settings(deadline=None, max_examples=40, derandomize=True)
@@ -104,20 +103,6 @@ def test_output_and_weights_equal_pytorchs(problem):
     assert ours.attention_weights.shape == (len(q), ours.num_heads, q.shape[1], k.shape[1])
     torch.testing.assert_close(ours.attention_weights, weights, rtol=0, atol=1e-6)
     assert all(torch.equal(x, y) for x, y in zip((q, k, v), before, strict=True))
-
-
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("lens", LENS)
-def test_gradients_equal_pytorchs(bias, lens):
-    ours = every_pooling(bias=bias)[0].double()
-    twin, lens = pytorch_twin(ours), lengths(lens)
-    ours_in = inputs(dtype=torch.float64, requires_grad=True)
-    twin_in = [x.detach().clone().requires_grad_() for x in ours_in]
-    ours(*ours_in, lens).square().sum().backward()
-    twin(*twin_in, **pytorch_masks(lens, 3, 4, 2))[0].square().sum().backward()
-    for mine, other in zip(ours_in, twin_in, strict=True):
-        torch.testing.assert_close(mine.grad, other.grad)
-    compare_gradients(twin, attention_as_pytorchs(ours, lambda parameter: parameter.grad))
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -251,22 +236,3 @@ def test_wrong_shapes_raise(queries, keys, values, message):
     for attention in every_pooling():
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             attention(*tensors)
-
-
-# What a decoder calls ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("which", [0, 1])
-@pytest.mark.parametrize("lens", [*LENS, [0, 3]])
-def test_project_then_attend_equals_forward(which, lens):
-    attention, (q, k, v) = every_pooling(bias=True)[which], inputs()
-    expected = attention(q, k, v, lengths(lens))
-    weights = attention.attention_weights
-    keys, values = attention.project(k, v)
-    assert keys.shape[:3] == values.shape[:3] == (2, 2, 4)  # (B, H, K, ...)
-    mask = None if lens is None else length_mask(lengths(lens), (2, 2, 3, 4))
-    torch.testing.assert_close(attention.attend(q, keys, values, mask), expected)
-    torch.testing.assert_close(attention.attention_weights, weights)
-    step = None if mask is None else mask.expand(2, 1, 3, 4)[:, :, 1:2]
-    alone = attention.attend(q[:, 1:2], keys, values, step)  # what is projected serves any query
-    torch.testing.assert_close(alone, expected[:, 1:2])

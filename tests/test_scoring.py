@@ -227,18 +227,6 @@ def test_fully_masked_row_is_zero_with_finite_gradients(which, dtype, value_widt
 # attention_weights: one contract -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_weights_times_values_equal_output(which):
-    attention = every_attention()[which]
-    for shape in [(2,), (2, 4)]:  # without and with four heads
-        q, k, v = (torch.randn(*shape, rows, 3) for rows in (4, 5, 5))
-        for lens in (None, torch.tensor([3, 5]), torch.tensor([[1, 2, 3, 4], [5, 0, 1, 1]])):
-            output = attention(q, k, v, lens)
-            weights = attention.attention_weights
-            assert weights.shape == (*shape, 4, 5)
-            torch.testing.assert_close(weights @ v, output, rtol=0, atol=1e-6)
-
-
 @pytest.mark.parametrize("kernel", [SDPBackend.MATH, SDPBackend.FLASH_ATTENTION])
 @pytest.mark.parametrize("dtype", [torch.float64, *FLOATS])
 @pytest.mark.parametrize("keys", [3, 700])  # a part of a block, and more than one
