@@ -57,7 +57,8 @@ RECIPES = {
     ),
     "four-heads": Recipe(
         chapters="5b, 5b.2, 5b.3, 5b.4",
-        what=f"{GRUS}; the encoder reads both ways, the decoder's new states are the queries of four heads",
+        what=f"{GRUS}; the encoder reads both ways, "
+        "the decoder's new states are the queries of four heads",
         num_epochs=1,
     ),
     "transformer": Recipe(
