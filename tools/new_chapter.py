@@ -1,6 +1,6 @@
 """Make the skeleton of a chapter, with an entry in every place that lists chapters.
 
-usage: python -m tools.new_chapter 12 name-of-it "Its question?"
+usage: python -m tools.new_chapter 13 name-of-it "Its question?"
 
 Then: replace each "…", draw website/theme/drawings/12.svg, and run `make words check book`.
 """

@@ -23,6 +23,13 @@ def markdown(path: Path) -> str:
     return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
 
 
+def unfolded(path: Path) -> str:
+    """Return the Markdown that readers see without a click."""
+    return re.sub(
+        r"^(:{3,})\{dropdown\}.*?^\1$", "", markdown(path), flags=re.DOTALL | re.MULTILINE
+    )
+
+
 def questions(text: str) -> list[tuple[str, str]]:
     """Read number and question of each row of a table; a question may be a link."""
     rows = re.findall(r"^\| (\d+[a-z]?) \| (.*?) \|", text, re.MULTILINE)
@@ -44,7 +51,7 @@ def test_every_heading_of_the_notes_map_leads_to_a_place():
     rows = re.findall(r"^\| (?!Heading|---)(.+?) \| (.+) \|$", text, re.MULTILINE)
     assert len(rows) > 50
     sources = [read(str(path.relative_to(ROOT))) for path in ROOT.glob("reference/*.md")]
-    sources += [markdown(path) for path in ROOT.glob("chapters/[0-9]*/*.ipynb")]
+    sources += [unfolded(path) for path in ROOT.glob("chapters/[0-9]*/*.ipynb")]
     labels = set(re.findall(r"^\(([\w-]+)\)=$", "\n".join(sources), re.MULTILINE))
     for heading, target in rows:
         files = re.findall(r"\]\(([^)#]+)\)", target)
@@ -53,6 +60,11 @@ def test_every_heading_of_the_notes_map_leads_to_a_place():
         assert named <= labels, f"{heading}: no section has the label {named - labels}"
         missing = [file for file in files if not (ROOT / "reference" / file).is_file()]
         assert not missing, f"{heading}: no file {missing}"
+        for file, promises in re.findall(r"\]\(\.\./([^)]+\.ipynb)\)([^\[{]*)", target):
+            text = unfolded(ROOT / file).replace("*", "")
+            sections = set(re.findall(r"^#+ (.+)$", text, re.MULTILINE))
+            lost = set(re.findall(r"\*(.+?)\*", promises)) - sections
+            assert not lost, f"{heading}: {file} has no section {lost}"
 
 
 def test_strip_of_the_last_page_has_the_weights_of_all_chapters():

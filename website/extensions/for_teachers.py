@@ -89,15 +89,15 @@ class QuizFiles(Directive):
         env = self.state.document.settings.env
         up = "../" * env.docname.count("/")
         files = {
-            "quizzes.csv": "all of it for a spreadsheet (CSV)",
-            "quizzes.gift": "all of it for Moodle (GIFT)",
+            "quizzes.csv": "all quizzes for a spreadsheet (CSV)",
+            "quizzes.gift": "all quizzes for Moodle (GIFT)",
         }
         files |= {f"quiz-{q.chapter}.gift": f"quiz {q.chapter}" for q in quizzes.load_quizzes()}
         links = ", ".join(
             f'<a href="{up}{FILES}/{name}" download>{html.escape(text)}</a>'
             for name, text in files.items()
         )
-        return [nodes.raw("", f"<p>To take away: {links}.</p>\n", format="html")]
+        return [nodes.raw("", f"<p>Downloads: {links}.</p>\n", format="html")]
 
 
 class Sessions(FromData):

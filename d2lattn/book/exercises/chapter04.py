@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-import d2lattn as d2l
 from d2lattn.analysis.metrics import Link, alignment_links, alignment_scores
 from d2lattn.book.exercises.checking import (
     Differs,
@@ -26,6 +25,7 @@ from d2lattn.book.exercises.checking import (
     truth,
 )
 from d2lattn.corpus.pairs import Pair
+from d2lattn.seq2seq import Seq2SeqAttentionDecoder
 
 # Five sure links, four more that are possible; of eight found, four are sure and six possible.
 SURE = frozenset({(0, 0), (1, 1), (2, 2), (3, 3), (4, 5)})
@@ -181,7 +181,7 @@ def check_step(decoder_class: Callable[[int, int, int], nn.Module]) -> str:
     s, h = torch.randn(2, 4, generator=generator), torch.randn(2, 3, 4, generator=generator)
     mask = (torch.arange(3) < lens.unsqueeze(1)).unsqueeze(1)  # (B, 1, S)
 
-    package = d2l.Seq2SeqAttentionDecoder(*sizes, 1, dropout=0).eval()
+    package = Seq2SeqAttentionDecoder(*sizes, 1, dropout=0).eval()
     package.load_state_dict(dict(zip(package.state_dict(), weights.values(), strict=True)))
     for m, case in ((mask, ""), (None, "without a mask")):
         state = package.init_state((h, s.unsqueeze(0)), None if m is None else lens)

@@ -25,11 +25,15 @@ WATCH = """() => {
 
 
 def test_a_key_press_is_announced_once_and_a_page_that_opens_is_silent(visit):
-    page = visit(*(example().to_html() for example in EXAMPLES.values()))
+    page = visit(*EXAMPLES.values())
+    page.clock.install()  # the pauses are then the page's alone
+    page.reload()
+    page.wait_for_function(
+        "(n) => document.querySelectorAll('.d2lx > .d2lx').length === n", arg=len(EXAMPLES)
+    )
     page.evaluate(WATCH)
-    page.wait_for_timeout(700)
+    page.clock.run_for(700)
     assert page.evaluate("spoken") == []
-    page.clock.install()  # the pauses below are then the page's alone
     figures = page.locator(".d2lx > .d2lx").all()
     for figure in figures:
         stops = [
@@ -159,10 +163,8 @@ def test_what_the_reader_moves_is_in_the_address_and_comes_back(visit):
     for reset in sent.get_by_role("button", name="Reset").all():
         reset.click()
     wait_for_address(sent, "")
-    assert [strength.input_value() for strength in sent.get_by_label("Strength of the query").all()] == [
-        "0",
-        "0",
-    ]
+    strengths = sent.get_by_label("Strength of the query").all()
+    assert [strength.input_value() for strength in strengths] == ["0", "0"]
 
 
 def test_an_address_that_does_not_fit_changes_nothing(visit):
