@@ -74,9 +74,10 @@ nbval: .venv/installed
 browser: book .venv/installed
 	$(PYTEST) tests/pages tests/book
 
-# Tests that take minutes: train the translators again, run every walk in JupyterLab.
+# Tests that take minutes: train the translators again, run every walk in JupyterLab and the deeper
+# pages that compute longest.
 weekly: book .venv/installed
-	$(PYTEST) -p no:nbval -m weekly --durations=5 tests
+	$(PYTEST) --nbval -m weekly --durations=5 tests $(NOTEBOOKS)
 
 # Other processors, Pythons and PyTorchs (noxfile.py); about an hour.
 matrix: .venv/installed

@@ -16,6 +16,7 @@ import platform
 import shutil
 import statistics
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -25,6 +26,7 @@ from d2lattn import TransformerDecoder
 from d2lattn.book import explorables as figures
 from d2lattn.book.explorables.base import inline_scripts
 
+HERE = Path(__file__).parent
 MOVES = 100
 ROUNDS = 5
 WARM_UP = 20
@@ -168,35 +170,11 @@ def bytes_in_page(figure: figures.Explorable) -> int:
 
 
 class Yardstick:
-    """A plain drawing, 150 circles and numbers that a slider moves: it tells a slow machine."""
+    """A plain drawing, 150 circles and numbers that a slider moves: it shows a slow machine."""
 
     def to_html(self) -> str:
-        """Give what a page holds."""
-        return """
-            <div class="d2lx"><div class="d2lx"><p class="d2lx-title">Yardstick</p>
-            <input type="range" min="0" max="1" step="0.001"><svg width="640" height="480"></svg>
-            <script>
-              const [input, svg] = document.querySelectorAll("input, svg");
-              const add = (name, fixed) => {
-                const one = document.createElementNS("http://www.w3.org/2000/svg", name);
-                return put(svg.appendChild(one), fixed);
-              };
-              const put = (one, values) => {
-                for (const [name, value] of Object.entries(values)) one.setAttribute(name, value);
-                return one;
-              };
-              const all = Array.from({ length: 150 }, () => [
-                add("circle", { r: 4, fill: "teal" }), add("text", { "font-size": 11 }),
-              ]);
-              input.addEventListener("input", () => {
-                const x = Number(input.value);
-                all.forEach(([circle, text], i) => {
-                  put(circle, { cx: (i * 37 + 600 * x) % 640, cy: (i * 53) % 480 });
-                  put(text, { x: (i * 31 + 300 * x) % 600, y: 9 + ((i * 59) % 480) });
-                  text.textContent = (x * i).toFixed(2);
-                });
-              });
-            </script></div></div>"""
+        """Return what a page holds."""
+        return HERE.joinpath("explorables_yardstick.html").read_text(encoding="utf-8")
 
 
 CASES: dict[str, Callable[[], figures.Explorable]] = {
@@ -224,48 +202,6 @@ CASES: dict[str, Callable[[], figures.Explorable]] = {
     "Sign, 12 words": twelve_words,
 }
 
-# Where all that can be moved is folded away.
-UNFOLD = """() => {
-  const buttons = ':is(.d2lx-film, .d2lx-reads, .d2lx-signs, .d2lx-states) button';
-  const hands = `.d2lx input[type=range], .d2lx [role=slider], ${buttons}`;
-  if ([...document.querySelectorAll(hands)].some((e) => e.checkVisibility())) return;
-  document.querySelectorAll('details').forEach((one) => (one.open = true));
-}"""
-
-# One move. Two requests around the figure's own: the first marks the start of the frame, the second
-# posts a message that arrives once the frame is painted.
-MOVE = """async (i) => {
-  const seen = (name) => [...document.querySelectorAll(name)].filter((e) => e.checkVisibility());
-  const buttons = ':is(.d2lx-film, .d2lx-reads, .d2lx-signs, .d2lx-states) button';
-  const ranges = seen('.d2lx input[type=range]');
-  const points = seen('.d2lx [role=slider]');
-  const sliders = ranges.length ? ranges : points.length ? points : seen(buttons);
-  const keys = ['ArrowLeft', 'ArrowUp', 'ArrowRight', 'ArrowDown'];
-  const input = sliders[i % sliders.length];
-  // Four points get another key in each round.
-  const key = keys[(i + Math.floor(i / sliders.length)) % 4];
-  const [low, high] = [Number(input.min), Number(input.max)];
-  input.value = low + (high - low) * ((i * 0.618) % 1);
-  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  return new Promise((done) => {
-    let start;
-    requestAnimationFrame(() => (start = performance.now()));
-    const event = ranges.length
-      ? new Event('input', { bubbles: true })
-      : points.length
-        ? new KeyboardEvent('keydown', { key, shiftKey: true, bubbles: true })
-        : new MouseEvent('click', { bubbles: true });
-    const before = performance.now();
-    input.dispatchEvent(event);
-    const handled = performance.now() - before;
-    requestAnimationFrame(() => {
-      const channel = new MessageChannel();
-      channel.port1.onmessage = () => done(handled + performance.now() - start);
-      channel.port2.postMessage(0);
-    });
-  });
-}"""
-
 
 def paint_times(
     browser: Any, explorable: figures.Explorable | Yardstick, moves: int = MOVES
@@ -275,7 +211,8 @@ def paint_times(
     html = explorable.to_html()
     page.set_content(f"<!doctype html><main>{html}</main>{inline_scripts(html)}")
     page.wait_for_selector(".d2lx .d2lx .d2lx-title", state="attached")
-    page.evaluate(UNFOLD)
+    page.add_script_tag(path=HERE / "explorables.js")
+    page.evaluate("unfold()")
     devtools = page.context.new_cdp_session(page)
     devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
 
@@ -286,7 +223,7 @@ def paint_times(
     thread, clock = [], []
     for i in range(moves + WARM_UP):
         before = spent()
-        clock.append(page.evaluate(MOVE, i))
+        clock.append(page.evaluate("(i) => move(i)", i))
         thread.append(spent() - before)
     page.close()
     return thread[WARM_UP:], clock[WARM_UP:]

@@ -75,23 +75,28 @@ def markdown_table(content: dict) -> str:
     return "\n".join([row(*names), rule(specs), *(row(*cells) for cells in format_rows(content))])
 
 
-def render(name: str, results: dict) -> str:
-    """Render a report page from results."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+def environment(folder: Path) -> jinja2.Environment:
+    """Read the templates of a folder, which fail if they name what they are not given."""
+    templates = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    templates.filters |= {
         "count": "{:,}".format,
         "percent": "{:.0%}".format,
         "decimals": lambda value, digits: f"{value:.{digits}f}",
     }
+    return templates
+
+
+def render(name: str, results: dict) -> str:
+    """Render a report page from results."""
     versions = "Python {python}, PyTorch {pytorch}, {processor}".format(**results)
     tables = {key: markdown_table(content) for key, content in results["tables"].items()}
-    template = environment.get_template(f"{name}.md.jinja")
+    template = environment(TEMPLATES).get_template(f"{name}.md.jinja")
     return template.render(
         results, versions=versions, table=tables.__getitem__, contents=results["tables"]
     )

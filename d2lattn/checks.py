@@ -113,18 +113,19 @@ def check_range(name: str, value: Tensor, least: int, most: int) -> None:
             )
 
 
-def check_sizes(**sizes: int) -> None:
-    """Check that each is an integer from 1 up.
+def check_sizes(least: int = 1, /, **sizes: int) -> None:
+    """Check that each is an integer from `least` up; booleans do not count.
 
     >>> check_sizes(num_hiddens=8, num_heads=0)
     Traceback (most recent call last):
     ValueError: num_heads is 0; it needs to be 1 or more
     """
     for name, size in sizes.items():
-        if not isinstance(size, Integral):
+        # A SymInt is the compiler's integer.
+        if not isinstance(size, Integral | torch.SymInt) or isinstance(size, bool):
             raise argument_error(TypeError, name, size, "an integer")
-        if size < 1:
-            raise argument_error(ValueError, name, size, "to be 1 or more")
+        if size < least:
+            raise argument_error(ValueError, name, size, f"to be {least} or more")
 
 
 def check_share(name: str, share: float) -> float:

@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from d2lattn.checks import argument_error, check_integers, check_shapes, check_sizes
-from d2lattn.scoring import NoWeights
 from d2lattn.seq2seq import Decoder, EncoderDecoder
 from d2lattn.training import evaluating
 
@@ -53,7 +52,7 @@ def greedily(decoder: Decoder, state: Any, tokens: Tensor) -> Iterator[tuple[Ten
     """
     while True:
         logits, state = decoder(tokens, state)  # (B, T) -> (B, T, V); T is 1 from the second on
-        log_prob, tokens = logits[:, -1].log_softmax(dim=-1).max(dim=-1, keepdim=True)
+        log_prob, tokens = _log_probs(logits).max(dim=-1, keepdim=True)
         yield tokens, log_prob
 
 
@@ -157,7 +156,7 @@ def beam_search(
         state = model.decoder.select_state(state, rows)  # K rows a sentence: (B K, ...)
         for step in range(1, max_len + 1):
             logits, state = model.decoder(token, state)  # (B K, 1) -> (B K, 1, V)
-            log_probs = logits[:, -1].log_softmax(dim=-1).unflatten(0, (batch_size, beam_size))
+            log_probs = _log_probs(logits).unflatten(0, (batch_size, beam_size))
             _check_likeliest(log_probs.amax(dim=-1), alive, step)
             slot, token, score, alive = _fill_slots(score, alive, log_probs, eos)  # (B, K) each
             rows = (first_row + slot).flatten()  # (B, 1) + (B, K) -> (B K,)
@@ -225,12 +224,18 @@ def _best_tokens(log_probs: Tensor, num_choices: int) -> tuple[Tensor, Tensor]:
     return torch.cat(gains, dim=-1), torch.cat(tokens, dim=-1)
 
 
+def _log_probs(logits: Tensor) -> Tensor:
+    """Normalize the last step's scores, (B, T, V) -> (B, V).
+
+    In half precision, log-probabilities of different tokens would round to the same number.
+    """
+    exact = torch.promote_types(logits.dtype, torch.float32)
+    return logits[:, -1].to(exact).log_softmax(dim=-1)
+
+
 def _last_weights(decoder: Decoder) -> Tensor | None:
     """Return the last forward pass's weights, (B, ..., T, S), or None without attention."""
-    try:
-        return getattr(decoder, "attention_weights", None)
-    except NoWeights:  # there was a pass, so there is no source
-        return None
+    return getattr(decoder, "attention_weights", None)
 
 
 def _check_likeliest(log_prob: Tensor, needed: Tensor, step: int) -> None:

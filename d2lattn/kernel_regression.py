@@ -84,7 +84,8 @@ def nadaraya_watson(
 
     Takes points to predict at (Q,), points where the value is known (K,) and their values (K,), or
     batches of them, (B, Q) and (B, K). The bandwidth is one positive number in the units of the
-    keys; a tensor may carry a gradient, and none is too small: a tiny one picks the nearest key.
+    keys; a tensor may carry a gradient, and none is too small: a tiny one picks the nearest key,
+    and its gradient is then 0.
     The kernel is a function of u that returns heights ≥ 0, such as those in `KERNELS`.
 
     Returns predictions (Q,) and weights (Q, K), or (B, Q) and (B, Q, K). With a kernel of finite

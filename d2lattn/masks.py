@@ -60,6 +60,20 @@ def check_lengths(
     check_range(name, valid_lens, shortest, shape[-1])
 
 
+def check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
+    """Raise unless a mask has as many axes as `shape`, each of that size or 1, and is boolean.
+
+    >>> check_mask(torch.ones(2, 1, 3, 3), (2, 4, 3, 3))
+    Traceback (most recent call last):
+    TypeError: mask has dtype torch.float32; it needs booleans, true where a key is valid
+    """
+    if not isinstance(mask, Tensor) or mask.dtype is not torch.bool:
+        raise argument_error(TypeError, "mask", mask, "booleans, true where a key is valid")
+    fits = mask.dim() == len(shape)
+    if not fits or any(has not in (1, size) for has, size in zip(mask.shape, shape, strict=True)):
+        raise argument_error(ValueError, "mask", mask, f"(B, H, Q, K) = {shape}, or 1 for some")
+
+
 def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
     """Return a mask (Q, K): the last `num_queries` of `num_keys` steps see no later step.
 

@@ -80,8 +80,9 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
 
     D = num_hiddens, a multiple of H = num_heads, is the width of all heads together and of the
     output; `bias` says whether the four projections add one. `attention` is the pooling f on heads
-    of width D / H, by default `DotProductAttention(dropout)`; another one, such as
-    `AdditiveAttention(D / H, D / H, h, dropout)`, has a dropout of its own.
+    of width D / H, by default `DotProductAttention(dropout)`. Another one, such as
+    `AdditiveAttention(D / H, D / H, h, dropout)`, has a dropout of its own; a score of your own is
+    a subclass of either with another `forward`.
 
     More options; the first two are for dot products, the last two for self-attention:
 
@@ -130,10 +131,8 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
         self.relative, self.window, self.num_first = relative, window, num_first
         self.attention: Any = DotProductAttention(dropout) if attention is None else attention
-        by_dot_products = isinstance(self.attention, DotProductAttention)
-        if not by_dot_products and (num_kv_heads != num_heads or relative is not None):
-            needs = "to be a DotProductAttention beside num_kv_heads or relative"
-            raise argument_error(TypeError, "attention", attention, needs)
+        sharing = num_heads // num_kv_heads
+        _check_pooling(self.attention, num_hiddens // num_heads, relative, sharing)
         shared = num_hiddens // num_heads * num_kv_heads
         self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
         self.W_k = nn.Linear(key_size, shared, bias=bias)
@@ -147,17 +146,43 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
         values: Tensor,
         valid_lens: Tensor | None = None,
         *,
+        mask: Mask = None,
         start: int = 0,
+        gap: int = 0,
+        projected: bool = False,
     ) -> Tensor:
-        """Check, project keys and values, and attend; the first query stands at place `start`."""
-        check_floats(self.W_q, queries=queries, keys=keys, values=values)
-        check_shapes(
-            queries=(queries, "B", "Q", self.query_size),
-            keys=(keys, "B", "K", self.key_size),
-            values=(values, "B", "K", self.value_size),
-        )
-        mask = mask_of(valid_lens, queries, keys, self.num_heads)
-        return self.attend(queries, *self.project(keys, values), mask, start)
+        """Check and project keys and values, unless they are `projected`, and attend.
+
+        The first query stands at place `start`. For `mask` and `gap`, see `attend`.
+        """
+        if not projected:
+            check_floats(self.W_q, queries=queries, keys=keys, values=values)
+            check_shapes(
+                queries=(queries, "B", "Q", self.query_size),
+                keys=(keys, "B", "K", self.key_size),
+                values=(values, "B", "K", self.value_size),
+            )
+            check_sizes(0, start=start)
+            mask = mask_of(valid_lens, queries, keys, self.num_heads)
+            keys, values = self.project(keys, values)
+        q = split_heads(self.W_q(queries), self.num_heads)  # (B, Q, D) -> (B, H, Q, D / H)
+        relative = self.relative
+        if isinstance(relative, RotaryPositions):
+            q = relative.turn(q, start)
+        k, v = keys.to(q.dtype), values.to(q.dtype)  # autocast may have ended since
+        if (window := self.window) is not None:
+            # Keys inside the window are never dropped, so subtracting the gap is exact.
+            mask = self._nearby(mask, window, q, k, start - gap)
+        if isinstance(relative, LinearBiases):
+            sizes, dtype = (q.shape[2], k.shape[2], start, self.num_first, gap), q.dtype
+            least = torch.finfo(dtype).min  # float16 has no -70,000
+            heads = self.attention.attend(
+                q, k, v, mask, lambda: relative.bias(*sizes).to(dtype).clamp(min=least)
+            )
+        else:
+            heads = self.attention.attend(q, k, v, mask)
+        self._store_weights(self.attention._stored_weights())
+        return self.W_o(merge_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
 
     def project(self, keys: Tensor, values: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:
         """Return the keys and values of the heads, (B, G, K, D / H) each, once for all queries.
@@ -188,21 +213,7 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
         The first query stands at place `start`, and keys at 0, 1, …, but `gap` places are missing
         after the first `num_first` keys.
         """
-        q = split_heads(self.W_q(queries), self.num_heads)  # (B, Q, D) -> (B, H, Q, D / H)
-        relative = self.relative
-        if isinstance(relative, RotaryPositions):
-            q = relative.turn(q, start)
-        k, v = k.to(q.dtype), v.to(q.dtype)  # autocast may have ended since
-        if (window := self.window) is not None:
-            # Keys inside the window are never dropped, so subtracting the gap is exact.
-            mask = self._nearby(mask, window, q, k, start - gap)
-        if isinstance(relative, LinearBiases):
-            sizes, dtype = (q.shape[2], k.shape[2], start, self.num_first, gap), q.dtype
-            heads = self.attention.attend(q, k, v, mask, lambda: relative.bias(*sizes).to(dtype))
-        else:
-            heads = self.attention.attend(q, k, v, mask)
-        self._store_weights(self.attention._stored_weights())
-        return self.W_o(merge_heads(heads))  # (B, H, Q, D / H) -> (B, Q, D)
+        return self(queries, k, v, mask=mask, start=start, gap=gap, projected=True)
 
     def _nearby(self, mask: Mask, window: int, q: Tensor, k: Tensor, start: int) -> Mask:
         """Return a function that makes the part of a mask that lies in the window."""
@@ -223,6 +234,17 @@ def _check_heads(name: str, size: int, num_heads: int, heads: str = "num_heads")
         raise argument_error(ValueError, name, size, f"to be a multiple of {heads}, {num_heads}")
 
 
+def _check_pooling(attention: object, width: int, relative: object, sharing: int) -> None:
+    """Raise unless `attention` fits heads of that width; dot products fit all."""
+    if isinstance(attention, AdditiveAttention) and relative is None and sharing == 1:
+        if (attention.query_size, attention.key_size) != (width, width):
+            sizes = attention.query_size, attention.key_size
+            raise argument_error(ValueError, "the sizes of attention", sizes, f"to be {width}")
+    elif not isinstance(attention, DotProductAttention):
+        needs = "DotProductAttention, a subclass, or, without num_kv_heads and relative, Additive"
+        raise argument_error(TypeError, "attention", attention, f"{needs}Attention")
+
+
 def _check_relative(relative: object, num_heads: int, head_dim: int) -> None:
     """Raise unless `relative`, if given, fits the heads."""
     if isinstance(relative, RotaryPositions):
@@ -241,8 +263,6 @@ def _check_window(window: int | None, num_first: int) -> None:
     """Raise unless `window`, if given, is 1 or more, and `num_first` 0 or more (0 without it)."""
     if window is not None:
         check_sizes(window=window)
-    if not isinstance(num_first, int):
-        raise argument_error(TypeError, "num_first", num_first, "an integer")
-    if num_first < 0 or (num_first and window is None):
-        needs = "to be 0 without a window" if window is None else "to be 0 or more"
-        raise argument_error(ValueError, "num_first", num_first, needs)
+    check_sizes(0, num_first=num_first)
+    if num_first and window is None:
+        raise argument_error(ValueError, "num_first", num_first, "to be 0 without a window")

@@ -48,10 +48,7 @@ def sinusoids(max_len: int, num_hiddens: int, base: float = 10000.0) -> Tensor:
 
 def _rows(P: Tensor, X: Tensor, start: int) -> Tensor:
     """Return rows of a table, (max_len, D), for the steps of X, (..., T, D), from `start` on."""
-    if not isinstance(start, (int, torch.SymInt)):  # SymInts are the compiler's integers
-        raise argument_error(TypeError, "start", start, "an integer")
-    if start < 0:
-        raise argument_error(ValueError, "start", start, "to be 0 or more")
+    check_sizes(0, start=start)
     max_len, end = P.shape[0], start + X.shape[-2]
     if end > max_len:
         needs = f"to be {end} or more: X has {X.shape[-2]} steps from position {start} on"
@@ -161,6 +158,7 @@ class RotaryPositions(nn.Module):
 
     def turn(self, X: Tensor, start: int = 0) -> Tensor:
         """Turn queries or keys, (B, H, T, head_dim), the first of which stands at `start`."""
+        check_floats(X=X)
         check_shapes(X=(X, "...", "T", self.P.shape[1]))
         # A pair (x, y) is the number x + iy, and to turn it by an angle is to multiply it by
         # cos + i sin. Its halves must be contiguous; complex32, of half precision, is experimental.

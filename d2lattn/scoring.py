@@ -3,8 +3,10 @@
 Attention takes queries (B, Q, D), keys (B, K, D'), values (B, K, V) and `valid_lens` (see `masks`;
 None: all keys are valid), and returns (B, Q, V). An axis of heads after the batch works too. Wrong
 types raise TypeError, wrong shapes and lengths ValueError. Queries, keys and values must be finite,
-even masked ones. What takes a mask instead of lengths checks nothing. Dropout is the share of
-weights that training sets to zero; `attention_weights` are the weights before dropout.
+even masked ones. `attend` takes keys that are projected already and a mask instead of lengths, and
+checks nothing; it calls the module, so hooks see both. Dropout is the share of weights that
+training sets to zero; `attention_weights` are the weights before dropout. PyTorch's fused kernel
+has no second derivatives on some devices, and neither have dot products here.
 
 Sources: for additive attention, Bahdanau et al. 2015, appendix A.1.2; for dot products, Vaswani et
 al. 2017, equation 1; d2l.ai section 11.3; the notes' listings 10.3.1 to 10.3.3.
@@ -24,10 +26,6 @@ from d2lattn.fused import fused_attention
 from d2lattn.masks import Mask, length_mask, resolve_mask
 
 
-class NoWeights(RuntimeError):
-    """There are no weights to read: no pass yet, or no source to attend to."""
-
-
 class HasAttentionWeights:
     """Mixin that gives `attention_weights`; list it before `nn.Module`.
 
@@ -35,7 +33,8 @@ class HasAttentionWeights:
     a function that computes its weights from tensors without a graph. These, such as queries and
     keys, stay alive until the next pass. Each read computes a new tensor, which the reader may
     change. A module stores the weights of its last forward pass only, so threads that share a
-    module share them. Copies of a module, and pickled ones, start without weights.
+    module share them. Before that pass, and in copies and pickles, there is no such attribute.
+    A score of your own may assign weights instead, which are then read as they are, graph and all.
     """
 
     _weights: Any = None
@@ -45,13 +44,17 @@ class HasAttentionWeights:
         """Weights of the last forward pass, before dropout: rows are queries, columns are keys."""
         return self._stored_weights()()
 
+    @attention_weights.setter
+    def attention_weights(self, weights: Tensor) -> None:
+        self._store_weights(lambda: weights)
+
     def _store_weights(self, weights: Any) -> None:
         object.__setattr__(self, "_weights", weights)  # `nn.Module` would search its parameters
 
     def _stored_weights(self) -> Any:
         """Return what was passed to `_store_weights` last."""
         if self._weights is None:
-            raise NoWeights("attention_weights: there are none before the first forward pass")
+            raise AttributeError("attention_weights: there are none before the first forward pass")
         return self._weights
 
     def __getstate__(self) -> dict[str, Any]:
@@ -108,9 +111,12 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
     Takes projected queries W_q q, (B, Q, h), projected keys W_k k, (B, K, h), and w_v, (h,);
     returns scores (B, Q, K). An axis of heads after the batch works too.
     """
-    # tanh in place: only one tensor of four axes exists, the one that autograd keeps.
-    features = queries.unsqueeze(-2) + keys.unsqueeze(-3)  # (B, Q, 1, h) + (B, 1, K, h)
-    return features.tanh_() @ w_v  # (B, Q, K, h) x (h,) -> (B, Q, K)
+    return _features(queries, keys) @ w_v  # (B, Q, K, h) x (h,) -> (B, Q, K)
+
+
+def _features(queries: Tensor, keys: Tensor) -> Tensor:
+    """Return tanh(q + k), (B, Q, K, h), the only tensor of four axes, which autograd keeps."""
+    return (queries.unsqueeze(-2) + keys.unsqueeze(-3)).tanh_()  # (B, Q, 1, h) + (B, 1, K, h)
 
 
 class AdditiveAttention(HasAttentionWeights, nn.Module):
@@ -135,13 +141,30 @@ class AdditiveAttention(HasAttentionWeights, nn.Module):
         self.dropout = nn.Dropout(check_share("dropout", dropout))
 
     def forward(
-        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None = None,
+        *,
+        mask: Mask = None,
+        projected: bool = False,
     ) -> Tensor:
-        """Check, project the keys and attend."""
-        check_floats(self.w_v, queries=queries, keys=keys, values=values)
-        _check_shapes(queries, keys, values, self.query_size, self.key_size)
-        mask = mask_of(valid_lens, queries, keys)
-        return self.attend(queries, self.project_keys(keys), values, mask)
+        """Check and project the keys, unless they are `projected`, and attend."""
+        if not projected:
+            check_floats(self.w_v, queries=queries, keys=keys, values=values)
+            _check_shapes(queries, keys, values, self.query_size, self.key_size)
+            mask = mask_of(valid_lens, queries, keys)
+            keys = self.project_keys(keys)
+        weights = softmax_among(self.scores(queries, keys), resolve_mask(mask))  # (B, Q, K)
+        output = self.dropout(weights) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
+        self._store_weights(partial(torch.clone, weights.detach()))
+        return output
+
+    def scores(self, queries: Tensor, projected_keys: Tensor) -> Tensor:
+        """Return w_v^T tanh(W_q q + W_k k), (B, Q, K), with keys projected before."""
+        features = _features(self.W_q(queries), projected_keys)  # (B, Q, K, h)
+        return self.w_v(features).squeeze(-1)  # (B, Q, K, h) -> (B, Q, K, 1) -> (B, Q, K)
 
     def project_keys(self, keys: Tensor) -> Tensor:
         """Return W_k k, (B, K, h): a decoder computes it once for all queries."""
@@ -151,11 +174,7 @@ class AdditiveAttention(HasAttentionWeights, nn.Module):
         self, queries: Tensor, projected_keys: Tensor, values: Tensor, mask: Mask = None
     ) -> Tensor:
         """Average the values by softmax(w_v^T tanh(W_q q + W_k k)), with keys projected before."""
-        scores = additive_scores(self.W_q(queries), projected_keys, self.w_v.weight[0])
-        weights = softmax_among(scores, resolve_mask(mask))
-        output = self.dropout(weights) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
-        self._store_weights(partial(torch.clone, weights.detach()))
-        return output
+        return self(queries, projected_keys, values, mask=mask, projected=True)
 
 
 def dot_product_scores(queries: Tensor, keys: Tensor) -> Tensor:
@@ -192,7 +211,8 @@ class DotProductAttention(HasAttentionWeights, nn.Module):
 
     The weights are computed when they are read, from the last pass's queries, keys and lengths, so
     read them before you change one of those in place. If queries or keys have changed, reading
-    raises RuntimeError, except in inference mode, where tensors do not count changes.
+    raises RuntimeError, except in inference mode, where tensors do not count changes. The kernel
+    drops weights itself: `dropout` only holds the share, and hooks on it never fire.
     """
 
     def __init__(self, dropout: float) -> None:
@@ -200,13 +220,29 @@ class DotProductAttention(HasAttentionWeights, nn.Module):
         self.dropout = nn.Dropout(check_share("dropout", dropout))
 
     def forward(
-        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None = None,
+        *,
+        mask: Mask = None,
+        bias: Callable[[], Tensor] | None = None,
+        projected: bool = False,
     ) -> Tensor:
-        """Check and attend."""
-        check_floats(queries=queries, keys=keys, values=values)
-        if not (queries.shape == keys.shape == values.shape and 3 <= queries.dim() <= 4):
-            _check_shapes(queries, keys, values)  # skipped, for speed, where all shapes agree
-        return self.attend(queries, keys, values, mask_of(valid_lens, queries, keys))
+        """Check, unless the keys are `projected`, and attend."""
+        if not projected:
+            check_floats(queries=queries, keys=keys, values=values)
+            if not (queries.shape == keys.shape == values.shape and 3 <= queries.dim() <= 4):
+                _check_shapes(queries, keys, values)  # skipped, for speed, where all shapes agree
+            mask = mask_of(valid_lens, queries, keys)
+        layer = self.dropout  # looked up once: `nn.Module` searches for it
+        dropout = layer.p if layer.training else 0.0
+        output = fused_attention(
+            queries, keys, values, resolve_mask(mask), dropout, resolve_mask(bias)
+        )
+        self._store_weights(_DotProductWeights(queries, keys, mask, bias))
+        return output
 
     def project_keys(self, keys: Tensor) -> Tensor:
         """Return the keys unchanged: unlike `AdditiveAttention`, a dot product projects nothing."""
@@ -225,13 +261,7 @@ class DotProductAttention(HasAttentionWeights, nn.Module):
         Heads of queries (B, H, Q, D) may share keys and values (B, G, K, D), where G divides H; the
         bias, given as a function that returns (H, Q, K), is added to the scores.
         """
-        layer = self.dropout  # looked up once: `nn.Module` searches for it
-        dropout = layer.p if layer.training else 0.0
-        output = fused_attention(
-            queries, keys, values, resolve_mask(mask), dropout, resolve_mask(bias)
-        )
-        self._store_weights(_DotProductWeights(queries, keys, mask, bias))
-        return output
+        return self(queries, keys, values, mask=mask, bias=bias, projected=True)
 
 
 class _DotProductWeights:

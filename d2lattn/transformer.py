@@ -24,6 +24,10 @@ its own dropout, and `max_len` is ignored. With `relative`, only a `pos_encoding
 Wrong types raise TypeError; wrong shapes and lengths, sequences longer than the positions reach,
 and on the CPU tokens beyond the vocabulary, ValueError. Vectors at padding must be finite.
 
+Limits: a decoder alone takes no lengths, so the prompts of a batch must be equally long. After a
+cast to half precision and back, sinusoids and slopes stay rounded: make the module anew instead.
+What an exported program gives for a query without a key is up to the program that runs it.
+
 Sources: Vaswani et al. 2017, section 3; d2l.ai section 11.7; the notes' section 10.7.
 """
 
@@ -36,7 +40,7 @@ import torch
 from torch import Tensor, nn
 
 from d2lattn.checks import argument_error, check_floats, check_shapes, check_share, check_sizes
-from d2lattn.masks import Mask, causal_mask, length_mask, resolve_mask
+from d2lattn.masks import causal_mask, check_mask, length_mask, resolve_mask
 from d2lattn.multihead import MultiHeadAttention
 from d2lattn.positional import (
     LinearBiases,
@@ -44,7 +48,7 @@ from d2lattn.positional import (
     PositionalEncoding,
     RotaryPositions,
 )
-from d2lattn.scoring import HasAttentionWeights, NoWeights, mask_of
+from d2lattn.scoring import HasAttentionWeights, mask_of
 from d2lattn.seq2seq import AttentionDecoder, Encoder, check_state, embed_tokens, token_embedding
 
 
@@ -140,16 +144,22 @@ class EncoderBlock(nn.Module):
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens, num_hiddens)
         self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first=norm_first)
 
-    def forward(self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Mask = None) -> Tensor:
-        """Map (B, T, D) to (B, T, D); a mask of the scores may replace the lengths."""
+    def forward(
+        self, X: Tensor, valid_lens: Tensor | None = None, *, mask: Tensor | None = None
+    ) -> Tensor:
+        """Map (B, T, D) to (B, T, D); a mask of the scores, (B, H, T, T), may replace the lengths.
+
+        Its axes may be 1 where all sequences, heads, queries or keys share it.
+        """
         check_floats(self.ffn.dense1, X=X)
         check_shapes(X=(X, "B", "N", self.attention.query_size))
-        if mask is None:
-            mask = mask_of(valid_lens, X, X, 1)  # (B, 1, 1 or T, T)
-        elif valid_lens is not None:
-            raise argument_error(TypeError, "mask", mask, "to be None beside valid_lens")
+        if mask is not None:
+            if valid_lens is not None:
+                raise argument_error(TypeError, "mask", mask, "to be None beside valid_lens")
+            check_mask(mask, (X.shape[0], self.attention.num_heads, X.shape[1], X.shape[1]))
+        allowed = mask_of(valid_lens, X, X, 1) if mask is None else mask  # (B, 1, 1 or T, T)
         Z = self.addnorm1.before(X)  # (B, T, D)
-        X = self.addnorm1(X, self.attention.attend(Z, *self.attention.project(Z, Z), mask))
+        X = self.addnorm1(X, self.attention.attend(Z, *self.attention.project(Z, Z), allowed))
         return self.addnorm2(X, self.ffn(self.addnorm2.before(X)))
 
 
@@ -415,11 +425,11 @@ class TransformerDecoder(HasAttentionWeights, AttentionDecoder):
         self._store_weights((self_weights, cross_weights))
         return logits, TransformerState(position + X.shape[1], tuple(after))
 
-    @property
+    @property  # type: ignore[misc]  # nobody assigns these
     def attention_weights(self) -> Tensor:
         """Weights over the source in the last forward pass, (B, layers, H, T, S)."""
         if any(block.cross_attention is None for block in self.blks):
-            raise NoWeights("attention_weights: without cross_attention there is no source")
+            raise AttributeError("attention_weights: without cross_attention there is no source")
         _, cross_weights = self._stored_weights()
         return _stack(cross_weights)
 

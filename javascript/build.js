@@ -72,7 +72,7 @@ async function build({ contents, globalName, styles, plugins = [] }) {
   const names = Object.keys(metafile.inputs).filter((name) => !/^(<|kit:)/.test(name));
   names.push(...styles.map((file) => path.relative(SOURCES, file)));
   // What stands elsewhere is not ours to watch.
-  const own = names.filter((name) => !/^\.\.(?!\/palette)/.test(name)).sort();
+  const own = [...new Set(names)].filter((name) => !/^\.\.(?!\/palette)/.test(name)).sort();
   return `// ${await digest(own)} ${own.join(" ")}\n${outputFiles[0].text.trim()}\n`;
 }
 

@@ -30,9 +30,58 @@ def test_weights_are_those_of_the_last_pass_and_computed_when_read():
     assert module.attention_weights.tolist() == [[0.25] * 4]
 
 
-def test_no_weights_before_the_first_pass():
-    with pytest.raises(RuntimeError, match=r"^attention_weights: there are none before the first"):
-        _ = Even().attention_weights
+class Distance(d2l.DotProductAttention):
+    """The exercise of D2L's 11.3, in D2L's words: scores by distance."""
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        scores = -((queries.unsqueeze(2) - keys.unsqueeze(1)) ** 2).sum(dim=3) / 2
+        self.attention_weights = d2l.masked_softmax(scores, valid_lens)
+        return torch.bmm(self.dropout(self.attention_weights), values)
+
+
+def test_own_score_assigns_its_weights_and_learns():
+    attention, X = Distance(0), torch.tensor([[[0.0], [1.0]]], requires_grad=True)
+    output = attention(X, X, X)
+    assert torch.equal(attention.attention_weights @ X, output)
+    (gradient,) = torch.autograd.grad(attention.attention_weights[0, 0, 1], X)
+    assert gradient.any()
+
+
+@pytest.mark.parametrize(
+    ("attention", "error", "message"),
+    [
+        (nn.Linear(4, 4), TypeError, "attention has type Linear; it needs DotProductAttention"),
+        (d2l.AdditiveAttention(4, 4, 6, 0), ValueError, r"the sizes of attention is \(4, 4\)"),
+    ],
+)
+def test_pooling_that_does_not_fit_is_refused_at_construction(attention, error, message):
+    with pytest.raises(error, match=f"^{message}"):
+        d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0, attention=attention)
+
+
+def models():
+    sizes, gru = (9, 4, 8, 2, 2), (9, 3, 4, 1)
+    return {
+        "Transformer": (d2l.TransformerEncoder(*sizes), d2l.TransformerDecoder(*sizes)),
+        "Bahdanau": (d2l.Seq2SeqEncoder(*gru), d2l.Seq2SeqAttentionDecoder(*gru)),
+    }
+
+
+@pytest.mark.parametrize("which", models())
+def test_hooks_on_every_part_of_a_model_fire(which):
+    """Blocks call their attention, and it its parts, but for the dropout of the fused kernel."""
+    model, called = d2l.EncoderDecoder(*models()[which]), set()
+    for name, part in model.named_modules():
+        part.register_forward_hook(lambda *_, name=name: called.add(name))
+    tokens = torch.tensor([[3, 4]])
+    model(tokens, tokens)
+    never = {name for name, _ in model.named_modules()} - called
+    assert all(name.endswith((".blks", "attention.dropout")) for name in never), never
+
+
+def test_without_a_pass_there_are_no_weights():
+    for model in (Even(), *models()["Transformer"], *models()["Bahdanau"][1:]):
+        assert not hasattr(model, "attention_weights")
 
 
 def test_modules_that_share_an_attention_have_their_own_weights():
@@ -68,6 +117,5 @@ def test_copies_and_pickles_have_no_weights():
     attention, X = d2l.AdditiveAttention(4, 4, 6, 0), torch.randn(1, 3, 4)
     attention(X, X, X)
     for copied in (copy.deepcopy(attention), pickle.loads(pickle.dumps(attention))):
-        with pytest.raises(RuntimeError, match="none before the first"):
-            _ = copied.attention_weights
+        assert not hasattr(copied, "attention_weights")
         assert torch.equal(copied(X, X, X), attention(X, X, X))

@@ -75,3 +75,13 @@ def test_compiled_model_is_one_graph_with_the_same_result(name, compiler):
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     X = draw(tokens, 5)
     torch.testing.assert_close(compiled(X), model(X))
+
+
+@pytest.mark.slow
+def test_one_graph_serves_many_lengths(compiler):
+    model, tokens = build("encoder")
+    count = torch._dynamo.testing.CompileCounterWithBackend("eager")
+    compiled = torch.compile(model, backend=count, dynamic=True)
+    for length in range(5, 11):
+        compiled(draw(tokens, length))
+    assert count.frame_count == 1

@@ -16,7 +16,6 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import d2lattn as d2l
 from benchmarks import measure
 from d2lattn import fused, scoring
-from d2lattn.masks import length_mask
 
 ROOT = Path(__file__).parents[1]
 HALVES = [torch.float16, torch.bfloat16]
@@ -378,21 +377,6 @@ def test_wrong_shapes_raise(queries, keys, values, message):
     for attention in every_attention():
         with pytest.raises(ValueError, match="^" + message):
             attention(queries, keys, values, None)
-
-
-@pytest.mark.parametrize("which", [0, 1])
-@pytest.mark.parametrize("heads", [(), (2,)])
-@pytest.mark.parametrize("lens", [None, [0, 3], [[1, 2], [3, 0]]])
-def test_attend_with_mask_equals_forward_with_lengths(which, heads, lens):
-    attention, lens = every_attention()[which], lens and torch.tensor(lens)
-    q, k, v = (torch.randn(2, *heads, rows, 3) for rows in (2, 4, 4))
-    expected, weights = attention(q, k, v, lens), attention.attention_weights
-    mask = None if lens is None else length_mask(lens, weights.shape)
-    projected = attention.project_keys(k)
-    torch.testing.assert_close(attention.attend(q, projected, v, mask), expected)
-    torch.testing.assert_close(attention.attention_weights, weights)
-    if mask is None:
-        torch.testing.assert_close(attention.attend(q, projected, v), expected)
 
 
 # The notes' own listings -------------------------------------------------------------------------

@@ -56,9 +56,28 @@ def test_sizes_below_one_raise():
     for make, name in (
         (lambda: d2l.LearnedPositionalEncoding(0, 0), "num_hiddens"),
         (lambda: d2l.RotaryPositions(0), "head_dim"),
+        (lambda: d2l.TransformerEncoder(0, 2, 2, 1, 1), "vocab_size"),
+        (lambda: d2l.TransformerDecoder(9, 2, 0, 1, 1), "ffn_num_hiddens"),
+        (lambda: d2l.TransformerDecoder(9, 2, 2, 0, 1), "num_heads"),
+        (lambda: d2l.TransformerEncoder(9, 2, 2, 1, 0), "num_layers"),
     ):
         with pytest.raises(ValueError, match=f"^{name} is 0; it needs to be 1 or more$"):
             make()
+
+
+@pytest.mark.parametrize("start", [0.5, True, -1])
+def test_start_is_an_integer_from_0(start):
+    X = torch.zeros(1, 3, 4)
+    for options in ({"window": 2}, {"relative": d2l.LinearBiases(2)}, {}):
+        attention = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0, **options)
+        with pytest.raises((TypeError, ValueError), match=r"^start .*; it needs"):
+            attention(X, X, X, start=start)
+
+
+def test_only_key_gets_all_weight_however_far_in_float16():
+    attention = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0, relative=d2l.LinearBiases(2)).half()
+    X = torch.ones(1, 1, 4, dtype=torch.float16)
+    assert torch.equal(attention(X, X, X, start=10**7), attention(X, X, X))
 
 
 def test_integer_sublayer_output_raises():

@@ -2,16 +2,21 @@
 
 usage: python -m tools.grade_lab FOLDER [--output points.csv] [--seconds 60]
 
-Each submission runs as in Jupyter, in a kernel and a temporary folder of its own. This is for one
-machine and a class you trust: a submission runs with your rights. Eight of ten points are given
-here; read the answers to WHY yourself.
+Each submission runs as in Jupyter, in a kernel and a temporary folder of its own, and all are read
+before the first one runs. This is for one machine and a class you trust: a submission runs with
+your rights. Eight of ten points are given here; read the answers to WHY yourself.
+
+(Otter-Grader and nbgrader run notebooks in the same way, by nbclient, but each wants the lab as a
+notebook of its own kind, and the tests below would stay. For a class you do not trust, take them.)
 """
 
 import argparse
 import csv
 import json
 import shutil
+import sys
 import tempfile
+import tokenize
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -110,7 +115,7 @@ def grade_verdict(verdict: Any) -> Iterator[tuple[int, str]]:
     """Yield points lost, and why."""
     if not isinstance(verdict, dict):
         yield 1, "is no dictionary"
-    elif wrong := [name for name, missing in VERDICT.items() if verdict.get(name) is not missing]:
+    elif wrong := [name for name, missing in VERDICT.items() if verdict.get(name) != missing]:
         yield 1, f"wrong or open: {', '.join(wrong)}"
 
 
@@ -132,19 +137,30 @@ def grade_part(name: str, names: dict[str, Any]) -> dict[str, Any]:
 def read_cells(path: Path) -> list[nbformat.NotebookNode]:
     """Read a submission as cells of code."""
     if path.suffix == ".py":
-        return [new_code_cell(path.read_text(encoding="utf-8-sig"))]
+        with tokenize.open(path) as file:  # in the encoding that its first lines name
+            return [new_code_cell(file.read())]
     cells = nbformat.read(path, as_version=4).cells
     return [new_code_cell(cell.source) for cell in cells if cell.cell_type == "code"]
 
 
-def grade(path: Path, seconds: float) -> dict[str, Any]:
+def as_text(value: Any) -> str:
+    """Return what any table can hold: no halves of characters, and nothing it takes for a formula.
+
+    >>> as_text("=1+1"), as_text("A\\ud83d")
+    ("'=1+1", 'A?')
+    """
+    text = str(value).encode("utf-8", "replace").decode()
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def grade(submission: list[nbformat.NotebookNode], seconds: float) -> dict[str, Any]:
     """Run a submission in a kernel, then grade it there; return points, remarks and WHY."""
     start = f"import sys; sys.path.append({str(ROOT)!r}); import json"
     start += "; from tools.grade_lab import grade_part"
     parts = [f"print(json.dumps(grade_part({name!r}, globals())))" for name in POINTS]
     parts.append("print(json.dumps(' '.join(str(globals().get('WHY', '')).split())))")
     cells = [new_code_cell(text) for text in (start, *parts)]
-    notebook = new_notebook(cells=[*read_cells(path), *cells])
+    notebook = new_notebook(cells=[*submission, *cells])
     result: dict[str, Any] = {"points": dict.fromkeys(POINTS, 0), "remarks": [], "why": ""}
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(SUSPECTS, folder)
@@ -155,19 +171,36 @@ def grade(path: Path, seconds: float) -> dict[str, Any]:
             result["remarks"].append(f"was stopped after {seconds:g} seconds")
         except DeadKernelError:
             result["remarks"].append("ended its process")
+        except Exception as error:  # whatever it is, it must not stop the grading of others
+            result["remarks"].append(f"does not run: {type(error).__name__}: {error}")
     errors = [o for cell in notebook.cells for o in cell.outputs if o.output_type == "error"]
     result["remarks"] += [f"does not run: {error.ename}: {error.evalue}" for error in errors]
     for cell, name in zip(cells[1:], [*POINTS, "why"], strict=True):
         printed = "".join(o.text for o in cell.outputs if o.output_type == "stream").splitlines()
-        if not printed:
-            continue
-        value = json.loads(printed[-1])
-        if name == "why":
-            result["why"] = value
-        else:
-            result["points"][name] = value["points"]
-            result["remarks"] += filter(None, [value["remark"]])
+        try:
+            value = json.loads(printed[-1])
+            if name == "why":
+                result["why"] = value
+            else:
+                result["points"][name] = min(int(value["points"]), POINTS[name])
+                result["remarks"] += filter(None, [value["remark"]])
+        except (IndexError, KeyError, TypeError, ValueError):
+            result["remarks"].append(f"{name}: gave no points")
     return result
+
+
+def read_all(folder: Path) -> dict[Path, Any]:
+    """Read every submission, or say why one cannot be read; hidden files are left out."""
+    submissions: dict[Path, Any] = {}
+    for path in sorted(path for kind in ("*.py", "*.ipynb") for path in folder.rglob(kind)):
+        name = path.relative_to(folder)
+        if path.name == "suspects.py" or not path.is_file() or any(p[0] == "." for p in name.parts):
+            continue
+        try:
+            submissions[name] = read_cells(path)
+        except Exception as error:
+            submissions[name] = f"cannot be read: {type(error).__name__}: {error}"
+    return submissions
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -179,17 +212,20 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if not options.folder.is_dir():
         raise SystemExit(f"{options.folder} is not a folder")
-    paths = [path for kind in ("*.py", "*.ipynb") for path in options.folder.rglob(kind)]
-    skipped = {"suspects.py", ".ipynb_checkpoints"}
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    submissions = read_all(options.folder)
     with options.output.open("w", encoding="utf-8-sig", newline="") as file:
         rows = csv.writer(file)
         parts = [f"{name} ({most})" for name, most in POINTS.items()]
         rows.writerow(["submission", *parts, f"sum ({sum(POINTS.values())})", "remarks", "WHY (2)"])
-        for path in sorted(path for path in paths if not skipped & set(path.parts)):
-            result = grade(path, options.seconds)
-            points, remarks = list(result["points"].values()), "; ".join(result["remarks"])
-            name = path.relative_to(options.folder)
-            rows.writerow([name, *points, sum(points), remarks, result["why"]])
+        for path, cells in submissions.items():
+            result: dict[str, Any] = {"points": dict.fromkeys(POINTS, 0), "remarks": [cells]}
+            if isinstance(cells, list):
+                result = grade(cells, options.seconds)
+            points = list(result["points"].values())
+            remarks, why = as_text("; ".join(result["remarks"])), as_text(result.get("why", ""))
+            name = as_text(path)
+            rows.writerow([name, *points, sum(points), remarks, why])
             print(f"{sum(points)} of {sum(POINTS.values())}  {name}  {remarks}")
 
 

@@ -16,7 +16,8 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,8 @@ from typing import Any
 import torch
 
 import d2lattn as d2l
-from benchmarks.report import row, rule
+from benchmarks.report import environment
+from benchmarks.translation import BATCH_SIZE, fit_model
 from d2lattn.book.translators import (
     FOLDER,
     RECIPES,
@@ -33,10 +35,11 @@ from d2lattn.book.translators import (
     new_translator,
     write_translator,
 )
-from d2lattn.corpus import Corpus, Pair, Vocabulary, batches, load_corpus
+from d2lattn.corpus import Corpus, Pair, batches, load_corpus
 
 PAGE = Path(__file__).resolve().parents[1] / "reference" / "models.md"
-NUM_PAIRS, BATCH_SIZE = 42_000, 64
+TEMPLATES = Path(__file__).with_name("templates")
+NUM_PAIRS = 42_000
 MAX_LEN = 50  # tokens, where decoding is cut off: as in all benchmarks
 SPLITS = "test", "unseen", "long"
 FIRST = 100  # sentences, for a quick look
@@ -52,22 +55,15 @@ ROUNDING = {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "AVX2"}  # PyTorch's kern
 def train(name: str, corpus: Corpus, seed: int) -> Translator:
     """Train one as its recipe says; its card is empty."""
     recipe = RECIPES[name]
-    source_vocab = Vocabulary(pair.source for pair in corpus.train)
-    target_vocab = Vocabulary(pair.target for pair in corpus.train)
-    torch.manual_seed(seed)
-    model = new_translator(name, len(source_vocab), len(target_vocab))
-    d2l.train(
-        model,
-        lambda generator: batches(
-            corpus.train, source_vocab, target_vocab, BATCH_SIZE, generator=generator
-        ),
+    trained = fit_model(
+        partial(new_translator, name),
+        corpus.train,
+        seed,
         num_epochs=recipe.num_epochs,
         learning_rate=recipe.learning_rate,
         decay_share=recipe.decay_share,
-        seed=seed,
-        progress=sys.stderr.isatty(),
     )
-    return Translator(model, source_vocab, target_vocab, {})
+    return Translator(trained.model, trained.source_vocab, trained.target_vocab, {})
 
 
 def translate(translator: Translator, pairs: Sequence[Pair]) -> list[str]:
@@ -186,78 +182,8 @@ def noted(card: dict[str, Any], seed: int, scores: dict[str, float]) -> dict[str
 
 # The page ----------------------------------------------------------------------------------------
 
-ABOUT = """# Models that come with the book
 
-<!-- Written by: python -m tools.train_translators -->
-
-A statement about one sentence should hold on every computer. But a training ends with slightly
-different weights where a processor rounds differently, so these five translators come trained. The
-tables below have the range over several seeds.
-
-```python
-from d2lattn.book.translators import load_translator
-
-model, source_vocab, target_vocab, card = load_translator("bidirectional")
-```
-
-The model is in eval mode and in double precision, so that each processor prints the same digits.
-
-**What they are for.** They show in this book how attention works, mistakes included. They are not
-useful as translators: they know {words} words, those of
-the sentences that the course's own grammar generates. None in training is longer than 18 tokens.
-
-All were trained on {pairs:,} pairs in batches of {batch} by Adam, on one thread. BLEU is that of
-1,000 sentences per set, decoded greedily and cut off at {max_len} tokens: *test* is like training,
-*unseen* combines constructions that training shows only separately, *long* is longer than all of
-training. On *long* the limit matters, since some outputs do not end. The error rate is the
-{{term}}`alignment error rate` of the largest weights on *test* ({{ref}}`chapter 4b <ch-believe>`);
-where there are several heads, their mean is used.
-
-`python -m tools.train_translators` makes the files and this page anew; with `--check` it trains
-again and compares. Names after it choose some of the five.
-"""
-
-
-def page(cards: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Write reference/models.md out of the cards, line by line."""
-    first = cards[0]
-    yield ABOUT.format(
-        words=f"{first['words']['English']} English and {first['words']['French']} French",
-        pairs=first["trained on"]["pairs"],
-        batch=first["training"]["batch"],
-        max_len=MAX_LEN,
-    )
-    names = ["BLEU test", "BLEU unseen", "BLEU long", "error rate"]
-    yield row("model", "chapters", "parameters", *names)
-    yield rule(["", "", *[">"] * (1 + len(names))])
-    for card in cards:
-        cells = (told(name, card["scores"].get(name)) for name in names)
-        yield row(card["name"], card["chapters"], f"{card['parameters']:,}", *cells)
-    for card in cards:
-        yield from ("", f"## {card['name']}", "", f"{card['model']}.", "")
-        training = card["training"]
-        falls = f"{training['falls to 0 over the last']:.0%}"
-        facts = {
-            "training": f"seed {training['seed']}, {TIMES[training['epochs']]} through the pairs "
-            f"({training['steps']:,} steps), rate {training['learning rate']} falling to 0 over "
-            f"the last {falls}, dropout {training['dropout']}",
-            "made with": ", ".join(f"{key} {value}" for key, value in card["made with"].items()),
-            "stored as": f"{card['stored as']}, {size(card['name'])}",
-            RIGHT: card[RIGHT],
-        }
-        for name, value in facts.items():
-            yield f"- {name}: {value}"
-        yield from ("", row("weights", *card["scores"]), rule(["", *[">"] * len(card["scores"])]))
-        yield row("as stored", *(told(name, value) for name, value in card["scores"].items()))
-        seeds = [str(training["seed"]) for training in card["trainings"]]
-        spans = ranges(card)
-        cells = (
-            "–".join(told(name, end) for end in spans.get(name, [None])) for name in card["scores"]
-        )
-        yield row(f"least and most of seeds {', '.join(seeds)}", *cells)
-
-
-def told(name: str, value: float | None) -> str:
+def format_score(name: str, value: float | None) -> str:
     """Write a score with the digits of its kind."""
     if value is None:
         return "–"
@@ -269,10 +195,23 @@ def size(name: str) -> str:
     return f"{(FOLDER / f'{name}.safetensors').stat().st_size / 1e3:.0f} kB"
 
 
+def page(cards: Sequence[dict[str, Any]]) -> str:
+    """Return reference/models.md as the cards make it."""
+    template = environment(TEMPLATES).get_template("models.md.jinja")
+    return template.render(
+        cards=cards,
+        max_len=MAX_LEN,
+        times=TIMES,
+        right=RIGHT,
+        score=format_score,
+        size=size,
+        ranges=ranges,
+    )
+
+
 def write_page() -> None:
-    """Write the page out of the cards in the files."""
-    cards = [load_translator(name).card for name in RECIPES]
-    PAGE.write_text("\n".join(page(cards)) + "\n", encoding="utf-8")
+    """Write the page from the cards in the files."""
+    PAGE.write_text(page([load_translator(name).card for name in RECIPES]), encoding="utf-8")
 
 
 # What the command does ---------------------------------------------------------------------------

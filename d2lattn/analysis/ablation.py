@@ -6,6 +6,7 @@ something else in its place. A compiled attention ignores hooks that are added l
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from operator import index
 from typing import Any
 
 import torch
@@ -73,7 +74,7 @@ def head_contributions(attention: MultiHeadAttention, values: Tensor) -> Tensor:
         The norm of weight times W_o W_v v, shape (B, H, Q, K).
 
     Raises:
-        RuntimeError: there was no call.
+        AttributeError: there was no call.
         TypeError: as `value_lengths` raises.
         ValueError: the shape of `values` is not that of the last call.
 
@@ -121,7 +122,7 @@ def without_heads(
     for head in heads:
         if not 0 <= head < num_heads:
             raise argument_error(ValueError, "heads", head, f"to be from 0 to {num_heads - 1}")
-        off[head] = True
+        off[index(head)] = True  # a tensor or a boolean would be taken for a mask
 
     called = False
 

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from d2lattn.checks import argument_error, check_integers
-from d2lattn.scoring import additive_scores
 from d2lattn.seq2seq import EncoderDecoder, Seq2SeqAttentionDecoder
 from d2lattn.training import TranslationBatch, evaluating, shift_right
 
@@ -94,8 +93,7 @@ def attention_steps(model: EncoderDecoder, source: Tensor, target: Tensor) -> At
             logits.append(step_logits[0])  # (1, V)
             weights.append(decoder.attention_weights[0])  # (1, S)
         all_states, attention = torch.cat(states), decoder.attention
-        queries = attention.W_q(all_states[:-1])  # (T, D)
-        scores = additive_scores(queries, state.projected_keys[0], attention.w_v.weight[0])
+        scores = attention.scores(all_states[:-1], state.projected_keys[0])  # (T, S)
         attention_weights = torch.cat(weights)  # (T, S)
         return AttentionSteps(
             values=state.values[0],

@@ -55,65 +55,12 @@ def book_style() -> dict[Any, Any]:
     lines += cycler(linewidth=[3.2, 1.3, 2.0, 1.6, 1.3])
     lines += cycler(linestyle=["-", "-", (0, (5, 2)), (0, (1, 1.6)), (0, (6, 2, 1, 2))])
     lines += cycler(markerfacecolor=["ink", "paper", "paper", "paper", "paper"])
+    kinds = ("rm", "it", "bf", "cal", "sf", "tt")
     return {
-        # 5.2 inches at 160 dots an inch fill the column of a notebook
-        "figure.figsize": (5.2, 3.0),
-        "figure.dpi": 160,
-        "figure.facecolor": "paper",
-        "figure.constrained_layout.use": True,
-        "savefig.dpi": 160,
-        "savefig.facecolor": "paper",
-        "savefig.transparent": False,
+        **mpl.rc_params_from_file(HERE / "book.mplstyle", use_default_template=False),
         "font.family": [_font(), "DejaVu Sans"],
-        "mathtext.fontset": "custom",
-        **{f"mathtext.{kind}": _font() for kind in ("rm", "it", "bf", "cal", "sf", "tt")},
-        "font.size": 11,
-        "axes.titlesize": 11,
-        "axes.labelsize": 11,
-        "xtick.labelsize": 10.5,
-        "ytick.labelsize": 10.5,
-        "legend.fontsize": 10.5,
-        "legend.frameon": False,
-        "text.color": "ink",
-        "axes.titlelocation": "left",
-        "axes.titlecolor": "soft",
-        "axes.titlepad": 9,
-        "axes.labelcolor": "soft",
-        "axes.labelpad": 5,
-        "axes.facecolor": "none",
-        "axes.edgecolor": "score",
-        "axes.linewidth": 1,
-        "axes.spines.top": False,
-        "axes.spines.left": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "axes.grid.axis": "y",
-        "axes.axisbelow": True,
-        "grid.color": "rule",
-        "grid.linewidth": 1,
-        "xtick.color": "score",
-        "xtick.labelcolor": "soft",
-        "xtick.major.size": 4,
-        "xtick.major.width": 1,
-        "xtick.minor.size": 0,
-        "ytick.color": "score",
-        "ytick.labelcolor": "soft",
-        "ytick.major.size": 0,
-        "ytick.major.pad": 6,
-        "ytick.minor.size": 0,
+        **{f"mathtext.{kind}": _font() for kind in kinds},
         "axes.prop_cycle": lines,
-        "lines.linewidth": 3.2,
-        "lines.markersize": 6,
-        "lines.markeredgewidth": 1.3,
-        "lines.solid_capstyle": "round",
-        "scatter.edgecolors": "none",
-        "patch.linewidth": 0,
-        "hatch.color": "score",
-        "hatch.linewidth": 1,
-        "image.cmap": "ink",
-        "image.interpolation": "none",  # an SVG then holds a point a number
-        "svg.fonttype": "none",  # letters stay letters
-        "svg.hashsalt": "attention",  # the same names in every run
     }
 
 

@@ -101,12 +101,7 @@ def load_translator(name: str, dtype: torch.dtype = torch.float64) -> Translator
     """
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise TypeError(f"dtype is {dtype}; it needs to be one of floating-point numbers")
-    card, vocabularies, weights = _read(name)
-    source_vocab, target_vocab = map(_vocabulary, vocabularies)
-    with torch.random.fork_rng(devices=[]):  # a new model draws its first weights, which go unused
-        model = new_translator(name, len(source_vocab), len(target_vocab))
-    model.load_state_dict(weights)
-    return Translator(model.to(dtype).eval(), source_vocab, target_vocab, card)
+    return _read(name, dtype)
 
 
 def new_translator(name: str, source_size: int, target_size: int) -> EncoderDecoder:
@@ -199,9 +194,9 @@ def _file(name: str) -> Path:
     return FOLDER / f"{name}.safetensors"
 
 
-def _read(name: str) -> tuple[dict[str, Any], list[list[str]], dict[str, Tensor]]:
-    """Give card, vocabularies and weights of a file that is whole."""
-    from safetensors import SafetensorError, safe_open
+def _read(name: str, dtype: torch.dtype) -> Translator:
+    """Make the translator of a file that is whole."""
+    from safetensors import safe_open
 
     path, cure = _file(name), "tools/train_translators.py writes it"
     if not path.exists():
@@ -214,11 +209,15 @@ def _read(name: str) -> tuple[dict[str, Any], list[list[str]], dict[str, Tensor]
             raise ValueError("its content has another sum")
         if about["card"]["name"] != name:
             raise ValueError(f"it holds {about['card']['name']}")
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        source_vocab, target_vocab = map(_vocabulary, about["vocabularies"])
+        with torch.random.fork_rng(devices=[]):  # a new model draws weights, which go unused
+            model = new_translator(name, len(source_vocab), len(target_vocab))
+        model.load_state_dict(weights)
+    except Exception as error:  # whatever it is that a damaged file brings about
         raise ValueError(
             f"{path} is damaged ({type(error).__name__}: {error}); {cure} anew"
         ) from None
-    return about["card"], about["vocabularies"], weights
+    return Translator(model.to(dtype).eval(), source_vocab, target_vocab, about["card"])
 
 
 def _sum(about: dict[str, Any], weights: dict[str, Tensor]) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from urllib.request import Request, urlopen
 
-from d2lattn.checks import argument_error
+from d2lattn.checks import argument_error, check_sizes
 from d2lattn.corpus.pairs import Pair
 
 URL = "https://www.manythings.org/anki/fra-eng.zip"
@@ -42,7 +42,9 @@ FRENCH_TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-SPACES = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009", " ") | {"’": "'", "…": "..."})
+SPACES = str.maketrans(
+    dict.fromkeys("\u00a0\u202f\u2009", " ") | {"’": "'", "…": "...", "\ufeff": ""}
+)
 
 
 def tokenize(text: str, *, french: bool = False) -> tuple[str, ...]:
@@ -78,8 +80,8 @@ def read_tatoeba(
         ValueError: a line has not three columns, is not UTF-8, or the archive is not one text.
     """
     for name, limit in (("max_tokens", max_tokens), ("max_pairs", max_pairs)):
-        if limit is not None and limit < 1:
-            raise argument_error(ValueError, name, limit, "to be 1 or more")
+        if limit is not None:
+            check_sizes(**{name: limit})
     pairs: dict[tuple[tuple[str, ...], tuple[str, ...]], Pair] = {}
     for english, french in _read_columns(Path(path)):
         source, target = tokenize(english), tokenize(french, french=True)

@@ -8,7 +8,6 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.transforms import Bbox
 from PIL import Image
 
 import d2lattn as d2l
@@ -25,55 +24,6 @@ def two_lines():
     ax.set(xlabel="x", title="y")
     d2l.name_curves(ax)
     return figure, ax
-
-
-def names(figure):
-    """The names as drawn: (text, box) of each."""
-    found = []
-    draw = figures.Text.draw
-
-    def watched(text, renderer, *args, **options):
-        if text.get_text() in {"main", "compared", "third"}:
-            found.append((text.get_text(), text.get_window_extent(renderer)))
-        draw(text, renderer, *args, **options)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(figures.Text, "draw", watched)
-        figure.canvas.draw()
-    return dict(found)
-
-
-def as_boxes(box: Bbox) -> np.ndarray:
-    return np.array([box.extents])
-
-
-def test_names_stand_beside_their_curves_and_cross_nothing():
-    figure, ax = two_lines()
-    boxes = names(figure)
-    assert set(boxes) == {"main", "compared"}
-    room = ax.get_window_extent()
-    for line in ax.lines:
-        own, others = (
-            boxes[line.get_label()],
-            [b for n, b in boxes.items() if n != line.get_label()],
-        )
-        assert not any(own.overlaps(other) for other in others)
-        assert room.x0 <= own.x0
-        assert own.x1 <= room.x1 + 1
-        nearest = min(
-            ax.lines, key=lambda one: figures._distances(figures._trace(one), as_boxes(own))
-        )
-        assert nearest is line
-        assert all(figures._inside(figures._trace(one), as_boxes(own), 0) == 0 for one in ax.lines)
-
-
-def test_a_name_is_never_written_over_another_text():
-    figure, ax = plt.subplots()
-    ax.plot([0, 1], [0.5, 0.5], label="main")
-    written = ax.text(0.55, 0.53, "what already stands here")
-    d2l.name_curves(ax)
-    box = names(figure)["main"]
-    assert not box.overlaps(written.get_window_extent())
 
 
 def test_a_figure_is_stored_as_png_and_twice_as_svg():

@@ -2,9 +2,9 @@
 
 import ast
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -42,10 +42,8 @@ def folder(tmp_path, monkeypatch):
 
 
 @each
-def test_a_translator_is_ready_within_a_second(name):
-    start = time.process_time()
+def test_a_translator_is_ready(name):
     model, source_vocab, target_vocab, card = load_translator(name)
-    assert time.process_time() - start < 1
     assert not any(part.training for part in model.modules())
     assert {p.dtype for p in model.parameters()} | {b.dtype for b in model.buffers()} == {
         torch.float64
@@ -53,12 +51,6 @@ def test_a_translator_is_ready_within_a_second(name):
     assert all(torch.isfinite(p).all() for p in model.parameters())
     assert len(source_vocab) == card["words"]["English"] > 200
     assert len(target_vocab) == card["words"]["French"] > 300
-
-
-def test_a_dtype_that_is_none_of_floats_is_named():
-    for dtype in (torch.int64, torch.bool, "float64", None):
-        with pytest.raises(TypeError, match=r"dtype is .*to be one of floating-point"):
-            load_translator("one-vector", dtype)
 
 
 @each
@@ -154,18 +146,9 @@ def test_making_anew_gives_the_same_bytes_and_keeps_what_was_learned_of_the_rang
     assert seeds() == [0]
 
 
-def test_a_score_far_from_the_others_is_named():
-    card = {"trainings": [{"scores": {"BLEU test": value}} for value in (95.0, 96.0, 95.5)]}
-    assert script.ranges(card) == {"BLEU test": (95.0, 96.0)}
-    for value in (94.0, 95.2, 97.0):
-        assert script.outside({"BLEU test": value}, card) == []
-    assert script.outside({"BLEU test": 93.9}, card) == ["BLEU test 93.9, others 95.0 to 96.0"]
-    assert script.outside({"BLEU test": 97.1}, card)
-
-
 def test_the_page_is_what_the_cards_say():
     cards = [load_translator(name).card for name in RECIPES]
-    assert script.PAGE.read_text("utf-8") == "\n".join(script.page(cards)) + "\n"
+    assert script.PAGE.read_text("utf-8") == script.page(cards)
 
 
 # --- that it is so -------------------------------------------------------------------------------
@@ -227,7 +210,10 @@ def test_unknown_or_missing_translator_is_refused(folder):
         load_translator("transformer")
 
 
-@pytest.mark.parametrize("harm", ["cut", "garbage", "flipped", "without a card", "another name"])
+@pytest.mark.parametrize(
+    "harm",
+    ["cut", "garbage", "flipped", "without a card", "another name", "number", "sizes", "no words"],
+)
 def test_damaged_file_is_refused(harm, folder):
     write_translator("one-vector", _small("one-vector"), torch.float16)
     path = folder / "one-vector.safetensors"
@@ -241,6 +227,17 @@ def test_damaged_file_is_refused(harm, folder):
         path.write_bytes(content)
     elif harm == "without a card":
         save_file(load_file(path), path)
+    elif harm == "number":
+        save_file(load_file(path), path, {"translator": "7"})
+    elif harm == "sizes":
+        small = _small("one-vector")
+        words = translators.Vocabulary([["b"]])
+        write_translator("one-vector", small._replace(source_vocab=words), torch.float16)
+    elif harm == "no words":
+        nothing = SimpleNamespace(tokens=None)
+        write_translator(
+            "one-vector", _small("one-vector")._replace(source_vocab=nothing), torch.float16
+        )
     else:
         write_translator("bidirectional", _small("bidirectional"), torch.float16)
         (folder / "bidirectional.safetensors").rename(path)

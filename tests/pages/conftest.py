@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from playwright.sync_api import Page, Request
@@ -48,6 +49,7 @@ class Visit:
         self.problems: list[str] = []
         self.base = base
         self.last_request = time.monotonic()
+        self.urls: list[str] = []
         page.on("request", self.check_request)
         page.on("response", lambda r: r.status >= 400 and self.note(f"{r.status}: {r.url}"))
         page.on("requestfailed", lambda r: self.note(f"failed: {r.url} ({r.failure})"))
@@ -59,8 +61,14 @@ class Visit:
 
     def check_request(self, request: Request) -> None:
         self.last_request = time.monotonic()
+        self.urls.append(request.url)
         if not request.url.startswith((self.base, "data:", "blob:")):
             self.note(f"leaves the book: {request.url}")
+
+    def files(self) -> set[str]:
+        """List the book's files that the page has loaded."""
+        urls = [url for url in self.urls if url.startswith(self.base)]
+        return {unquote(urlsplit(url.removeprefix(self.base)).path) for url in urls}
 
     def change(self, theme: str, width: int | None = None) -> None:
         """Continue in another theme, and in a window of another width."""

@@ -31,17 +31,6 @@ def draw():
     d2l.name_curves(ax)
 
 
-def test_colours_become_names():
-    draw()
-    html, root = page()
-    assert "var(--query)" in html
-    assert "var(--soft)" in html
-    assert "#" not in html.replace("url(#p1w-", "").replace('"#p1w-', "")
-    assert root.get("class") == "wide"
-    assert "font-family" not in html
-    assert "metadata" not in html
-
-
 def test_two_plots_share_no_id():
     draw()
     found = []

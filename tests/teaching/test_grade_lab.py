@@ -72,12 +72,23 @@ def test_wrong_function_loses_points_and_the_reason_is_given(
 @pytest.mark.slow
 def test_folder_gives_a_table_and_no_submission_stops_another(tmp_path):
     crash = RIGHT.replace("VERDICT =", "open('suspects.py', 'w').write('broken')\nVERDICT = 3 / 0,")
-    texts = {"ada": crash, "bob": "import os\nos._exit(7)", "eva žižka": ""}
+    later = f"{str(tmp_path / 'in' / 'zoë.ipynb')!r}"
+    texts = {
+        "ada": crash + f"open({later}, 'w').write('broken')\n",
+        "bob": "import os\nos._exit(7)",
+        "cyd": RIGHT + "WHY = '=HYPERLINK()'\nVERDICT = {k: torch.tensor(v) for k, v in "
+        "VERDICT.items()}\n",
+        "dan": RIGHT + "WHY = '\\ud83d'\nprint = lambda *_: __import__('builtins').print('[9]')\n",
+        "eva žižka": "# coding: latin-1\n",
+    }
     for name, text in texts.items():
         (tmp_path / "in" / name).mkdir(parents=True)
         (tmp_path / "in" / name / "missing_mask.py").write_text(text, encoding="utf-8")
+    (tmp_path / "in" / "dan" / "._missing_mask.py").write_bytes(b"\0")
+    (tmp_path / "in" / "dan" / "no.ipynb").write_text("no notebook", encoding="utf-8")
     code = [new_code_cell(part) for part in RIGHT.split("\n\n\n")]
-    notebook = new_notebook(cells=[new_markdown_cell("At last: ("), new_code_cell("!true"), *code])
+    scratch = [new_code_cell(text) for text in ("!true", "x = (", "torch.tril?", "%%bash\ntrue")]
+    notebook = new_notebook(cells=[new_markdown_cell("At last: ("), *scratch, *code])
     (tmp_path / "in" / ".ipynb_checkpoints").mkdir()
     for name in ("zoë.ipynb", ".ipynb_checkpoints/zoë-checkpoint.ipynb"):
         nbformat.write(notebook, tmp_path / "in" / name)
@@ -85,19 +96,20 @@ def test_folder_gives_a_table_and_no_submission_stops_another(tmp_path):
     grade_lab.main([str(tmp_path / "in"), "--output", str(table)])
     with table.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["sum (8)"] for row in rows] == ["7", "0", "0", "8"]
+    assert [row["sum (8)"] for row in rows] == ["7", "0", "8", "0", "0", "0", "8"]
     remarks = [row["remarks"] for row in rows]
     assert "ZeroDivisionError" in remarks[0]
-    assert remarks[1] == "ended its process"
-    assert "is not there" in remarks[2]
-    assert remarks[3] == ""
-    assert rows[3]["WHY (2)"] == "The answers stand in sight."
+    assert remarks[1].startswith("ended its process")
+    assert "gave no points" in remarks[3]
+    assert "cannot be read" in remarks[4]
+    assert "is not there" in remarks[5]
+    assert rows[2]["WHY (2)"] == "'=HYPERLINK()"
+    assert rows[6]["WHY (2)"] == "The answers stand in sight."
 
 
 @pytest.mark.slow
-def test_submission_that_hangs_is_stopped(tmp_path):
-    (tmp_path / "missing_mask.py").write_text("while True:\n    pass", encoding="utf-8")
-    graded = grade_lab.grade(tmp_path / "missing_mask.py", 1)
+def test_submission_that_hangs_is_stopped():
+    graded = grade_lab.grade([new_code_cell("while True:\n    pass")], 1)
     assert graded["remarks"][0] == "was stopped after 1 seconds"
 
 

@@ -92,17 +92,3 @@ def test_slides_open_from_a_folder_and_none_is_cut_off(chromium, slides):
         assert max(heights) <= 0, f"{name}: slide {heights.index(max(heights)) + 1}"
     context.close()
     assert problems == []
-
-
-@pytest.mark.browser
-def test_key_brings_the_answer_first_and_then_the_next_slide(chromium, slides):
-    page = chromium.new_page()
-    page.goto(f"{(slides / 'seven-1.html').as_uri()}#/3")
-    page.wait_for_function("window.Reveal && Reveal.isReady()")
-    answer = page.locator("section.present .answer")
-    assert "visible" not in answer.get_attribute("class")
-    page.keyboard.press("ArrowRight")
-    page.wait_for_selector("section.present .answer.visible")
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function("Reveal.getIndices().h === 4")
-    page.close()

@@ -6,6 +6,7 @@ from itertools import product
 
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 
 from d2lattn.book.exercises.checking import (
     Differs,
@@ -82,7 +83,7 @@ def check_add_positions(add_positions: Callable[[Tensor], Tensor]) -> str:
         case = f"for a batch of shape {shape}"
         result = call(add_positions, X, case=case)
         same(result, _placed(X, 1, -1, torch.cos), "Take the sizes from X.", f"{case}, your output")
-    return "positions along the words, slower pairs after faster ones, a cosine to each sine."
+    return "positions along the words, slower pairs after faster ones, a cosine for each sine."
 
 
 @check("6.2", right=(768,), wrong=[100])
@@ -100,7 +101,7 @@ def check_crossing(length: float) -> str:
         return "at n = 3 d = 768 words both need as many, so from 769 on self-attention needs more."
     if not math.isclose(result, 768.0, rel_tol=1e-6):
         raise Differs(f"{result:g} words is not it. Put 4 n² d = 12 n d² and solve for n.")
-    return "n = 3 d = 768 words; below that, self-attention needs fewer operations."
+    return "n = 3d = 768 words; with fewer, self-attention needs fewer operations."
 
 
 def _shift(delta: float, speeds: Tensor) -> Tensor:
@@ -124,14 +125,14 @@ def check_shift_matrix(shift_matrix: Callable[[int, int], Tensor]) -> str:
         case = f"for an offset of {delta} and width {width}"
         expected = _shift_matrix(delta, width)
         result = tensor_like(call(shift_matrix, delta, width, case=case), expected, f"{case}, it")
-        same_angle = "All hands turn by the same angle; each pair has a speed of its own."
+        same_angle = "All pairs are rotated by the same angle; each has a speed of its own."
         mistakes = [
-            (expected.T, "It turns the wrong way: your matrix leads to place i - delta."),
-            (_shift_matrix(1, width), "It turns on by one place, whatever the offset is."),
+            (expected.T, "It rotates the wrong way: your matrix leads to position i - delta."),
+            (_shift_matrix(1, width), "It shifts by one position, whatever the offset is."),
             (_shift(delta, torch.ones(width // 2)), same_angle),
             (
                 _shift(delta, 1 / _speeds(width)),
-                "Your later hands turn faster; they should turn more slowly.",
+                "Your later pairs are faster; they should be slower.",
             ),
         ]
         recognise(result, mistakes, expected, atol=ATOL)
@@ -143,7 +144,7 @@ def check_shift_matrix(shift_matrix: Callable[[int, int], Tensor]) -> str:
             "Each pair has its own block; the rest of the matrix is 0.",
             f"{case}, your matrix times the encodings",
         )
-    return "one rotation a pair, and the same matrix for every place."
+    return "one rotation per pair, and the same matrix for every position."
 
 
 def _bandwidth(omega: float, strength: float) -> float:
@@ -161,7 +162,7 @@ def check_bandwidth(bandwidth: Callable[[float, float], float]) -> str:
     mistakes: list[tuple[Callable[[float, float], float], str]] = [
         (
             lambda omega, s: omega * math.sqrt(s),
-            "That is 1/h, chapter 2's sharpness w: a faster hand should see less far.",
+            "That is 1/h, chapter 2's sharpness w: a faster pair gives a narrower window.",
         ),
         (
             lambda omega, s: 1 / omega,
@@ -182,7 +183,7 @@ def check_bandwidth(bandwidth: Callable[[float, float], float]) -> str:
                 f"For ω = {omega} and s = {strength} yours is {x:.4g}; {expected:.4g} was "
                 "expected. Use cos x ≈ 1 − x²/2; a constant cancels in the softmax."
             )
-    return "h = 1 / (ω √s): a hand is a window over places, and its speed is the sharpness."
+    return "h = 1 / (ω √s): the faster the pair and the larger s, the narrower the window."
 
 
 def _box(positions: Callable[[int, int], Tensor]) -> Layer:
@@ -206,30 +207,64 @@ def check_boxes(letters: Iterable[str]) -> str:
     if result & {"A", "D"}:
         named = " and ".join(sorted(result & {"A", "D"}))
         raise Differs(
-            f"{named}: every answer moves along with its word, to within rounding. Compare "
+            f"{named}: every output moves with its row, but for rounding errors. Compare "
             "differences with 1e-5, not with 0."
         )
     if result == {"B"}:
-        raise Differs("One more sees order, but not in short sentences. How long were yours?")
+        raise Differs("One more depends on the order, but not in short sequences.")
     if result == {"C"}:
-        raise Differs("One more sees order, only weakly. Print the size of the difference.")
-    return "B adds positions a hundred times too small, C only from place 10 on."
+        raise Differs("One more depends on the order, weakly. Print the size of the difference.")
+    return "B adds a hundredth of the encoding, and C adds it only from position 10 on."
 
 
 @check("6.6", right=(377,), wrong=[63, 1, 126])
 def check_twin(place: float) -> str:
     """The place from 4 to 400 most like place 0, for width 4 and base 100."""
-    result = number(place, "the place")
+    result = number(place, "the position")
     if result == 63:
-        raise Differs("63 is close (1.986 of 2), after one turn of the slow hand. Go on to 400.")
+        raise Differs("63 is close (1.986 of 2): one rotation of the slow pair. Go on to 400.")
     if result in (0, 1, 2, 3):
-        raise Differs("Leave out place 0 and its neighbours: look from 4 on.")
+        raise Differs("Leave out position 0 and its neighbours: begin at 4.")
     if result != 377:
         if not 4 <= result <= 400 or result != int(result):
             raise Differs("A whole number from 4 to 400 is needed.")
         likeness = math.cos(result) + math.cos(result / 10)
         raise Differs(
-            f"Place {result:g} has p(0)·p(i) = {likeness:.4f}; another has more. Compute all of "
+            f"Position {result:g} has p(0)·p(i) = {likeness:.4f}; another has more. Compute all of "
             "them, with the speeds 1 and 0.1, and take the largest."
         )
-    return "place 377: 60 turns of the fast hand, 6 of the slow one, and both point up again."
+    return "position 377: nearly 60 full rotations of the fast pair and 6 of the slow one."
+
+
+def _self_attention(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, mask: Tensor) -> Tensor:
+    return scaled_dot_product_attention(X @ W_q, X @ W_k, X @ W_v, mask)
+
+
+@check("6.7", right=(_self_attention,))
+def check_self_attention(self_attention: Callable[..., Tensor]) -> str:
+    """Masked self-attention for a batch, beside PyTorch's function."""
+    generator = torch.Generator().manual_seed(67)
+    for batch, count, width, head in ((2, 4, 6, 3), (1, 5, 4, 8)):
+        X = torch.randn(batch, count, width, generator=generator)
+        W_q, W_k, W_v = torch.randn(3, width, head, generator=generator).unbind()
+        mask = torch.ones(count, count).tril() > 0
+        expected = _self_attention(X, W_q, W_k, W_v, mask)
+        case = f"for X of shape {tuple(X.shape)}"
+        result = call(self_attention, X, W_q, W_k, W_v, mask, case=case)
+        result = tensor_like(result, expected, f"{case}, your output")
+        Q, K, V = (X @ matrix for matrix in (W_q, W_k, W_v))
+        scores = Q @ K.mT / math.sqrt(head)
+        hidden = scores.masked_fill(~mask, -math.inf)
+        mistakes = [
+            (scores.softmax(dim=-1) @ V, "The mask has no effect."),
+            ((hidden * math.sqrt(head)).softmax(dim=-1) @ V, "The scores are not divided by √d."),
+            (
+                (hidden * math.sqrt(head / width)).softmax(dim=-1) @ V,
+                "d is the width of queries and keys, not of X.",
+            ),
+            ((scores * mask).softmax(dim=-1) @ V, "A score of 0 still has a weight: use -inf."),
+            (_self_attention(X, W_q, W_k, W_v, mask.mT), "The mask is transposed."),
+        ]
+        recognise(result, mistakes, expected)
+        same(result, expected, "Project, score, mask, softmax, sum.", f"{case}, your output")
+    return "your function and F.scaled_dot_product_attention agree."

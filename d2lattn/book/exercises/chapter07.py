@@ -1,7 +1,7 @@
 """Checks for the exercises of chapter 7, the Transformer."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import torch
@@ -76,58 +76,8 @@ def check_layer_norm(layer_norm: Callable[[Tensor, Tensor, Tensor, float], Tenso
     return "each position by its own mean and spread, then gain and shift."
 
 
-def _sublayers() -> Iterable[tuple[Tensor, Layer, Layer]]:
-    """What goes in, a norm and a sublayer, which mixes positions."""
-    generator = torch.Generator().manual_seed(72)
-    for shape in ((2, 3, 4), (1, 5, 6)):
-        X = 3 * torch.randn(shape, generator=generator) + 1
-        W = torch.randn(shape[-1], shape[-1], generator=generator)
-        gain, shift = torch.rand(2, shape[-1], generator=generator) + 0.5
-
-        def norm(X: Tensor, gain: Tensor = gain, shift: Tensor = shift) -> Tensor:
-            return gain * _norm(X, 1e-5) + shift
-
-        def sublayer(X: Tensor, W: Tensor = W) -> Tensor:
-            return (X.cumsum(dim=1) @ W).tanh()  # (B, T, D) x (D, D) -> (B, T, D)
-
-        yield X, norm, sublayer
-
-
-def _residual(X: Tensor, norm: Layer, f: Layer, norm_first: bool) -> Tensor:
-    return X + f(norm(X)) if norm_first else norm(X + f(X))
-
-
-@check("7.2", right=(_residual,))
-def check_residual(residual: Callable[[Tensor, Layer, Layer, bool], Tensor]) -> str:
-    """A sublayer with residual and norm, post-norm and pre-norm."""
-    for X, norm, f in _sublayers():
-        post, pre = norm(X + f(X)), X + f(norm(X))
-        mistakes = {
-            False: [
-                (pre, "Without `norm_first` the sum is normalised, after the sublayer."),
-                (norm(f(X)), "The residual connection is missing: add X before the norm."),
-                (X + norm(f(X)), "You normalise the sublayer's output; normalise the sum."),
-                (X + f(X), "The sum is not normalised."),
-            ],
-            True: [
-                (post, "With `norm_first` the sublayer gets norm(X), and the sum stays as it is."),
-                (f(norm(X)), "The residual connection is missing: add X."),
-                (norm(X) + f(norm(X)), "Add X itself; only f gets the normalised one."),
-                (X + f(X), "Nothing is normalised."),
-            ],
-        }
-        for norm_first, expected in ((False, post), (True, pre)):
-            case = f"with norm_first = {norm_first}"
-            result = call(residual, X, norm, f, norm_first, case=case)
-            result = tensor_like(result, expected, f"{case}, your result")
-            recognise(result, [(r, f"{case}: {hint}") for r, hint in mistakes[norm_first]])
-            hint = "There are X, f, the norm and one plus."
-            same(result, expected, hint, f"{case}, your result")
-    return "normalised after the sum, or before the sublayer; X is always added."
-
-
 @check(
-    "7.3",
+    "7.2",
     right=((3072, 0.5, 24_576_000),),
     wrong=[
         ((100, 0.5, 24_576_000),),
@@ -188,7 +138,7 @@ def _below_zero(X: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor) -> tuple[Tenso
     return -weights, -values
 
 
-@check("7.4", right=(_as_attention,), wrong=[_below_zero])
+@check("7.3", right=(_as_attention,), wrong=[_below_zero])
 def check_as_attention(
     as_attention: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
 ) -> str:
@@ -236,13 +186,13 @@ STEP_MISTAKES = {
         "how many keys come back after the third call?",
     ),
 }
-"""Exercise 7.5: what each mistake is called, what is right without it, what to ask with it."""
+"""Exercise 7.4: what each mistake is called, what is right without it, what to ask with it."""
 
 
 def _step(
     restarts: bool = False, top_left: bool = False, forgets: bool = False
 ) -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
-    """Exercise 7.6's function, right or with some of its mistakes."""
+    """Exercise 7.5's function, right or with some of its mistakes."""
 
     def step(
         X: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
@@ -275,7 +225,7 @@ def _in_steps(step: Callable[..., object], X: Tensor, sizes: Sequence[int], *W: 
 
 
 @check(
-    "7.5",
+    "7.4",
     right=(_step(),),
     wrong=[_step(*left) for left in list(product((False, True), repeat=3))[1:]],
 )
@@ -300,7 +250,7 @@ def check_step(step: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> str:
     return "however the tokens are split into calls, the outputs are those of one call."
 
 
-@check("7.6", right=("A",), wrong=["B", "c", "D"])
+@check("7.5", right=("A",), wrong=["B", "c", "D"])
 def check_reorder(letter: str) -> str:
     """Which of three reorders a beam's state rightly."""
     hints = {
@@ -314,7 +264,7 @@ def check_reorder(letter: str) -> str:
 
 
 @check(
-    "7.7",
+    "7.6",
     right=((False, True, True),),
     wrong=[((True, True, True),), ((False, False, True),), ((False, True, False),)],
 )
@@ -338,7 +288,7 @@ def check_audit(answer: Sequence[bool]) -> str:
 
 
 @check(
-    "7.8",
+    "7.7",
     right=((2, 0.3),),
     wrong=[((1, 0.3),), ((4, 0.3),), ((3, 0.3),), ((2, 30),), ((2, 1.0),), ((2, 0.1),)],
 )
@@ -378,7 +328,7 @@ def _masked_heads(
     return _merge(bare.attention(q, k, v, mask)[0])
 
 
-@check("7.9", right=(_masked_heads,))
+@check("7.8", right=(_masked_heads,))
 def check_masked_heads(attention: Callable[[Tensor, Tensor, Tensor, int, Tensor], Tensor]) -> str:
     """Masked attention in heads, of projected queries, keys and values, merged."""
     generator = torch.Generator().manual_seed(710)
@@ -420,7 +370,7 @@ def check_masked_heads(attention: Callable[[Tensor, Tensor, Tensor, int, Tensor]
     return "split, score, mask, softmax, weighted sum, merge."
 
 
-@check("7.10", right=(bare.positions,))
+@check("7.9", right=(bare.positions,))
 def check_positions(positions: Callable[[int, int], Tensor]) -> str:
     """The sinusoidal encoding of T positions, (T, D)."""
     for length, width in ((5, 6), (9, 4)):
@@ -477,7 +427,7 @@ def _encoder_block(
     return norm2(X, ffn(X))
 
 
-@check("7.11", right=(_encoder_block,))
+@check("7.10", right=(_encoder_block,))
 def check_encoder_block(encoder_block: Callable[..., Tensor]) -> str:
     """An encoder block of given parts."""
     generator = torch.Generator().manual_seed(712)
@@ -517,7 +467,7 @@ def _decoder_block(
     return norms[2](X, ffn(X))
 
 
-@check("7.12", right=(_decoder_block,))
+@check("7.11", right=(_decoder_block,))
 def check_decoder_block(decoder_block: Callable[..., Tensor]) -> str:
     """A decoder block of given parts, which makes its own causal mask."""
     generator = torch.Generator().manual_seed(713)
@@ -569,7 +519,7 @@ def check_decoder_block(decoder_block: Callable[..., Tensor]) -> str:
 def _encoder(
     factor: float = 8**0.5, places: float = 1, masked: bool = True, listed: bool = False
 ) -> type[nn.Module]:
-    """Exercise 7.13's class, right or with one of its mistakes, for width 8."""
+    """Exercise 7.12's class, right or with one of its mistakes, for width 8."""
 
     class Encoder(bare.TransformerEncoder):
         def __init__(self, *sizes: int) -> None:
@@ -597,7 +547,7 @@ ENCODER_MISTAKES = (
 
 
 @check(
-    "7.13",
+    "7.12",
     right=(_encoder(),),
     wrong=[*(mistake for mistake, _ in ENCODER_MISTAKES), _encoder(listed=True)],
 )
@@ -658,7 +608,7 @@ class _Descent(_Given, torch.optim.SGD):
 def _training_step(
     shift: bool = True, masked: bool = True, clears: bool = True, steps: bool = True
 ) -> Callable[..., float]:
-    """Exercise 7.14's function, right or with one of its mistakes."""
+    """Exercise 7.13's function, right or with one of its mistakes."""
 
     def step(
         model: _Scorer, optimizer: _Descent, source: Tensor, tokens: Tensor, pad: int
@@ -688,7 +638,7 @@ TRAINING_MISTAKES = (
 )
 
 
-@check("7.14", right=(_training_step(),), wrong=[step for step, _ in TRAINING_MISTAKES])
+@check("7.13", right=(_training_step(),), wrong=[step for step, _ in TRAINING_MISTAKES])
 def check_training_step(training_step: Callable[..., float]) -> str:
     """A training step on tokens (B, T + 1), whose padding is left out of the loss."""
 
@@ -736,7 +686,7 @@ def _greedy(
     context: int = 99,
     ends: Callable[[Tensor], Tensor] = torch.all,
 ) -> Tensor:
-    """Exercise 7.15's function, right or with one of its mistakes."""
+    """Exercise 7.14's function, right or with one of its mistakes."""
     encoded = model.encoder(source, mask)
     tokens = torch.full_like(source[:, :1], bos)
     while tokens.shape[1] <= max_len and not ends((tokens == eos).any(dim=1)):
@@ -745,7 +695,7 @@ def _greedy(
     return tokens[:, 1:]
 
 
-@check("7.15", right=(_greedy,))
+@check("7.14", right=(_greedy,))
 def check_greedy(greedy: Callable[..., Tensor]) -> str:
     """Greedy decoding of a batch, without the start token."""
     model = _Writer()

@@ -112,40 +112,6 @@ def check_step(step: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
     return "the query at its own position, the keys at theirs, and values as they are."
 
 
-def _half(h: float, H: float) -> float:
-    return math.log(2) * 2 ** (8 * h / H)
-
-
-@check("8.3", right=(_half,))
-def check_half(half: Callable[[int, int], float]) -> str:
-    """The distance at which head h of H halves a weight, under ALiBi."""
-    cases = ((1, 4), (4, 4), (3, 8), (1, 1))
-    result = [number(call(half, h, H), f"for head {h} of {H}, it") for h, H in cases]
-    mistakes: list[tuple[Callable[[float, float], float], str]] = [
-        (lambda h, H: 2 ** (8 * h / H), "That is 1/m: there the weight is divided by e, not by 2."),
-        (lambda h, H: 2 ** (-8 * h / H), "That is the slope m itself; a flat slope reaches far."),
-        (
-            lambda h, H: math.log(2) * 2 ** (-8 * h / H),
-            "You multiplied by the slope: m times the distance is ln 2.",
-        ),
-        (lambda h, H: _half(h - 1, H), "You count heads from 0; the first of H has h = 1."),
-        (
-            lambda h, H: 0.5 * 2 ** (8 * h / H),
-            "There the *score* has lost ½. A weight is e to the score: which loss halves it?",
-        ),
-    ]
-    results = [([formula(*case) for case in cases], hint) for formula, hint in mistakes]
-    recognise(result, results, rtol=1e-3, atol=0)
-    for x, (h, H) in zip(result, cases, strict=True):
-        expected = _half(h, H)
-        if not math.isclose(x, expected, rel_tol=1e-3):
-            raise Differs(
-                f"For head {h} of {H} yours is {x:.4g}; {expected:.4g} was expected. The slope is "
-                "2^(−8h/H)."
-            )
-    return "ln 2 / m: of four heads the first halves within 3 words, the last within 178."
-
-
 def _rotary(q: Tensor, i: int, k: Tensor, j: int) -> Tensor:
     omega = 100 ** (-torch.arange(0, len(q), 2) / len(q))
     return (_turn(q[None], omega, i) @ _turn(k[None], omega, j).T).squeeze()
@@ -263,7 +229,7 @@ def _extend(Q: Tensor, K: Tensor, slope: float) -> tuple[Tensor, Tensor]:
 
 
 @check(
-    "8.7",
+    "8.3",
     right=(_extend,),
     wrong=[
         lambda Q, K, slope: _extend(Q, K, 0),

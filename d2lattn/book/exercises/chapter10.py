@@ -21,7 +21,7 @@ from d2lattn.book.exercises.checking import (
 from d2lattn.masks import window_mask
 
 
-@check("10.1", right=(98_304, 24_576, 12_681_216), wrong=[(1, 24_576, 12_681_216)])
+@check("10.1", right=(98_304, 24_576, 12_681_216))
 def check_bytes(token: float, shared: float, text: float) -> str:
     """24 layers, 16 heads of 64, 2 bytes; then 4 heads of keys; then a window and first tokens."""
     expected = 98_304, 24_576, 12_681_216
@@ -30,7 +30,7 @@ def check_bytes(token: float, shared: float, text: float) -> str:
             expected[0] // 2: "A token has a key *and* a value.",
             expected[0] // 24: "That is one layer; there are 24.",
             expected[0] // 16: "That is one head; there are 16 in each layer.",
-            expected[0] // 4: "That has one byte a number, and keys alone.",
+            expected[0] // 4: "That has one byte per number, and keys only.",
             expected[0] * 16: "64 is the width of one head, and not of all of them.",
         },
         {
@@ -54,18 +54,20 @@ def check_bytes(token: float, shared: float, text: float) -> str:
         result = round(number(value, name))
         recognise(result, [(m, f"{name}: {hint}") for m, hint in known.items()], rtol=0, atol=0)
         if result != right:
-            raise Differs(f"{name}: {result:,} is not it; which five numbers do you multiply?")
+            raise Differs(
+                f"{name}: {result:,} is not it: multiply layers, heads, width, bytes, and 2."
+            )
     return "a quarter by sharing; and 5,000 tokens take no more than 516."
 
 
 def _kept(past: Tensor, window: int, num_first: int) -> Tensor:
-    """Rows that the word after them may ask."""
+    """Rows that the next token may attend to."""
     return past[window_mask(1, len(past), window, num_first, start=len(past))[0]]
 
 
 @check("10.2", right=(_kept,))
 def check_keep(keep: Callable[[Tensor, int, int], Tensor]) -> str:
-    """What of a cache, (n, D), the next word may still ask, from a listing with two mistakes."""
+    """Rows of a cache, (n, D), for the next token, from a listing with two mistakes."""
     for n, window, num_first in ((9, 4, 2), *product(range(1, 7), range(1, 5), range(4))):
         past = torch.arange(1.0, n + 1)[:, None] * torch.tensor([1.0, -1.0])  # row i says i
         case = f"with {n} tokens, a window of {window} and {num_first} first ones"
@@ -79,15 +81,15 @@ def check_keep(keep: Callable[[Tensor, int, int], Tensor]) -> str:
             ),
             (
                 torch.cat((past[:num_first], past[-window:])),
-                "it keeps one too many: the next word is itself in its window.",
+                "it keeps one too many: the next token is itself in its window.",
             ),
-            (recent, "the first ones have gone; they are asked from everywhere."),
+            (recent, "the first ones have been deleted; every token may attend to them."),
             (past, "nothing is forgotten."),
         ]
         recognise(result, [(rows, f"{case}, {hint}") for rows, hint in mistakes], expected)
-        hint = "Which rows may the next word ask? Look at the last row of a mask one token longer."
+        hint = "See the last row of a mask that is one token longer."
         same(result, expected, hint, f"{case}, it")
-    return "the next word's window, itself not counted, and each of the first ones once."
+    return "the next token's window, itself not counted, and each of the first ones once."
 
 
 def _pooled(W: Tensor, num_heads: int, num_groups: int) -> Tensor:
@@ -111,39 +113,12 @@ def check_pooled(pooled: Callable[[Tensor, int, int], Tensor]) -> str:
             (split.sum(dim=1).flatten(0, 1), "that is the sum; keys would grow with the group."),
             (split[:, 0].flatten(0, 1), "it keeps the first head of each group, and drops others."),
             (other, "groups are heads that stand side by side: 0, 1, … together, not 0, 2, …"),
-            (rows, "it means over rows that lie side by side; those are entries of one head."),
+            (rows, "it averages neighbouring rows; those are entries of one head."),
         )
         recognise(result, [(variant, f"{case}, {hint}") for variant, hint in mistakes], expected)
-        hint = "Of each group the mean: entry by entry, over its heads."
+        hint = "Average each group over its heads, entry by entry."
         same(result, expected, hint, f"{case}, it")
-    return "a head of keys a group, the mean of those that it stands for."
-
-
-@check(
-    "10.4", right=(lambda window, num_layers: num_layers * (window - 1),), wrong=[lambda w, L: 14]
-)
-def check_reach(reach: Callable[[int, int], int]) -> str:
-    """How far back news can come through L layers with a window of w."""
-    cases = ((8, 2), (4, 3), (8, 1), (1, 5), (4096, 2))
-    result = [
-        number(call(reach, w, L), f"for a window of {w} and {L} layers, it") for w, L in cases
-    ]
-    mistakes: list[tuple[Callable[[int, int], float], str]] = [
-        (lambda w, L: w * L, "Itself is in each window, too: w − 1 places back, and not w."),
-        (lambda w, L: w - 1, "That is one layer. Whom may the word at the other end ask?"),
-        (lambda w, L: (w - 1) ** L, "Each layer adds a stretch; it does not multiply."),
-        (lambda w, L: (w - 1) * (L - 1), "Also the first layer has a window."),
-        (lambda w, L: (w - 1) * L + 1, "That counts the places, the word's own included."),
-    ]
-    results = [([formula(*case) for case in cases], hint) for formula, hint in mistakes]
-    recognise(result, results, rtol=0)
-    for value, (w, L) in zip(result, cases, strict=True):
-        if abs(value - L * (w - 1)) > 1e-6:
-            raise Differs(
-                f"For a window of {w} and {L} layers yours is {value:g}; {L * (w - 1)} was "
-                "expected."
-            )
-    return "L (w − 1): each layer can pass news on by one window; whether it does is learned."
+    return "one key head for each group, the mean of those that it replaces."
 
 
 def _cached(
@@ -158,7 +133,7 @@ def _cached(
     interleaved: bool = True,
     loud: float = 1,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """A step with cache and groups, right or with a mistake of exercise 10.5."""
+    """A step with cache and groups, right or with a mistake of exercise 10.4."""
     start, G = keys.shape[2], keys.shape[1]
     q = split_heads(X @ W_q, num_heads) * loud
     keys = torch.cat((keys, split_heads(X @ W_k, G)), dim=2)  # (B, G, P + N, d)
@@ -172,7 +147,7 @@ def _cached(
     return heads.transpose(1, 2).flatten(2), keys, values
 
 
-@check("10.5", right=(_cached,))
+@check("10.4", right=(_cached,))
 def check_cached(step: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> str:
     """Attention of N new tokens, with a cache and grouped keys, from an empty cell."""
     generator = torch.Generator().manual_seed(105)

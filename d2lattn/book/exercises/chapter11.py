@@ -33,39 +33,30 @@ def check_taken_back(
     """Without the pair of features (2, 0) and value (1, 2); then read by (1, 1)."""
     before, features, value = torch.tensor(S_TOLD), torch.tensor([2.0, 0]), torch.tensor([1.0, 2])
     written = features[:, None] * value  # (D, 1) x (V,) -> (D, V)
-    result = tensor_like(S, before, "S")
-    recognise(
-        result,
-        [
-            (before, "That is S as it was: the pair is still in it."),
-            (before + written, "The pair was added once more; take it away."),
-            (before - value, "The value was taken from both rows: its features say from which."),
-            (before - written.T, "Rows and columns are exchanged: a row is a feature."),
-            (before - written / 2, "It was taken away once; its first feature is 2."),
-        ],
-    )
-    same(result, before - written, "Take the features times the value away.", "S")
-    sums = torch.tensor(Z_TOLD)
-    kept = tensor_like(z, sums, "z")
-    recognise(
-        kept,
-        [
-            (sums, "z still counts the pair that was deleted."),
-            (sums - value, "From z its features are taken, not its value."),
-        ],
-    )
-    same(kept, sums - features, "Take the features away.", "z")
-    expected = (before - written).sum(dim=0) / (sums - features).sum()
-    reading = tensor_like(answer, expected, "the answer")
-    recognise(
-        reading,
-        [
-            (before.sum(dim=0) / sums.sum(), "That is the answer from before."),
-            (expected * (sums - features).sum(), "It is still to be divided by what z reads."),
-            ((before - written).sum(dim=0) / sums.sum(), "It is divided by the z of before."),
-        ],
-    )
-    same(reading, expected, "Add the two rows, and divide by the sum of z.", "the answer")
+    sums, left = torch.tensor(Z_TOLD), before - written
+    below = (sums - features).sum()
+    parts: tuple[tuple[str, object, Tensor, str, dict[str, Tensor]], ...] = (
+        ("S", S, left, "Subtract the features times the value.", {
+            "That is S as it was: the pair is still in it.": before,
+            "The pair was added once more; take it away.": before + written,
+            "The value was taken from both rows: its features say from which.": before - value,
+            "Rows and columns are exchanged: a row is a feature.": before - written.T,
+            "It was taken away once; its first feature is 2.": before - written / 2,
+        }),
+        ("z", z, sums - features, "Subtract the features.", {
+            "z still counts the pair that was deleted.": sums,
+            "From z its features are taken, not its value.": sums - value,
+        }),
+        ("the output", answer, left.sum(dim=0) / below, "Add the rows; divide by the sum of z.", {
+            "That is the output from before.": before.sum(dim=0) / sums.sum(),
+            "It is still to be divided by what z gives.": left.sum(dim=0),
+            "It is divided by the z of before.": left.sum(dim=0) / sums.sum(),
+        }),
+    )  # fmt: skip
+    for name, part, expected, hint, mistakes in parts:
+        result = tensor_like(part, expected, name)
+        recognise(result, [(wrong, why) for why, wrong in mistakes.items()])
+        same(result, expected, hint, name)
     return "A pair can be subtracted again, if its key and value are still known."
 
 

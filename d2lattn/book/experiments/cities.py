@@ -50,7 +50,7 @@ def heads(num_heads: int, width: int) -> MultiHeadAttention:
 
 
 class OneLook(nn.Module):
-    """Heads that are 16 wide together; a network behind them also gets the question."""
+    """Heads, 16 wide in all; a network behind them gets the question, too."""
 
     def __init__(
         self,

@@ -4,6 +4,8 @@ The page *Which would you sign?* shows them. All weights and words are those of 
 come with the book.
 """
 
+import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -34,55 +36,9 @@ class Case(NamedTuple):
     """Whose weights are drawn, if not those of the translator."""
 
 
-CASES = (
-    Case(
-        ONE_WAY,
-        "the girl was not young .",
-        "la",
-        ("girl", "boy"),
-        "A state is more than its word. This translator reads English forwards: at “the” it had "
-        "not met the girl, so it looked where the gender is known.",
-    ),
-    Case(
-        BOTH_WAYS,
-        "the black horse was sad .",
-        "le",
-        ("horse", "cow"),
-        "This translator reads both ways: its state at “the” has seen the horse coming.",
-    ),
-    Case(
-        BOTH_WAYS,
-        "she is very old .",
-        "vieille",
-        ("she", "he"),
-        "At “old” it found old. Woman or man it had found three words earlier, for “elle”, and "
-        "remembered. No row shows a memory.",
-    ),
-    Case(
-        BOTH_WAYS,
-        "we spoke to him .",
-        "lui",
-        ("him", "them"),
-        "French puts “lui” before the verb, and this translator collects it at the verb: the "
-        "state at “spoke” knows to whom. Exchange the one at “him”: nothing happens.",
-    ),
-    Case(
-        ONE_WAY,
-        "the black horse was sad .",
-        "le",
-        ("horse", "cow"),
-        "This is picture 2 once more, line for line. But here the other translator wrote the "
-        "sentence, the one of picture 1, and it used “horse” for the gender. Same sentence, same "
-        "translation, same picture: true there, false here.",
-        drawn=BOTH_WAYS,
-    ),
-)
-
-LESSON = (
-    "Every translation was right. Pictures 2 and 5 are one and the same, true once and false once: "
-    "no look at a picture can tell. A test of the translator can: exchange the state, and see "
-    "whether the word turns."
-)
+_DATA = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+CASES = tuple(Case(**{**case, "instead": tuple(case["instead"])}) for case in _DATA["cases"])
+LESSON: str = _DATA["lesson"]
 
 
 def five_pictures() -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from d2lattn.book import exercises
-from d2lattn.book.exercises.checking import Check, Differs, recognise
+from d2lattn.book.exercises.checking import Check, Differs, agrees, recognise
 
 MODULES = [
     importlib.import_module(f"{exercises.__name__}.{module.name}")
@@ -165,6 +165,7 @@ def answers_with(check, results, calls, mistake):
 @each
 def test_each_mistake_of_a_table_gets_its_hint_and_no_other(check, monkeypatch):
     tables = Tables(check, monkeypatch)
+    assert check.wrong or tables.entries, "a check knows a mistake"
     hints = tables.hints
     declared = [without_numbers(check(*answers).sentence) for answers in wrong_answers(check)]
     given = {hint for hint in hints if any(hint in sentence for sentence in declared)}
@@ -182,11 +183,6 @@ def test_each_mistake_of_a_table_gets_its_hint_and_no_other(check, monkeypatch):
     assert given == hints
     generic = without_numbers(check(*map(perturbed, check.right)).sentence)
     assert not any(hint in generic for hint in hints)
-
-
-@each
-def test_a_check_knows_a_mistake(check, monkeypatch):
-    assert check.wrong or Tables(check, monkeypatch).entries
 
 
 @each
@@ -219,9 +215,8 @@ def leaves(*arguments):
 
 
 VALUES = [
-    *("text", "", "ab", b"abc", [], {}, {"a": 1}, {1}, object()),
-    *(-1, math.nan, math.inf, -math.inf, 10**400, 1j),
-    *([1, [2, 3]], ("x", "y"), (math.nan,) * 2, (math.nan,) * 3, [0.0, -1e300, 7.0, math.inf]),
+    *("text", b"abc", [], {"a": 1}, object(), -1, math.nan, math.inf, 10**400, 1j),
+    *([1, [2, 3]], ("x", "y"), (math.nan,) * 2, (math.nan,) * 3),
     *(torch.zeros(0), torch.ones(2), torch.zeros(2, 2), torch.full((2,), math.nan)),
     *(torch.ones(2, dtype=torch.int64), (torch.ones(2), torch.ones(5))),
 ]
@@ -331,3 +326,13 @@ def test_recognise_raises_the_hint_of_the_first_mistake():
         recognise(found, mistakes, expected=torch.ones(2))
     for found in (torch.zeros(2), torch.ones(4), "ones", None):
         recognise(found, mistakes)
+
+
+def test_two_results_agree_in_shape_and_within_the_tolerance():
+    wanted = torch.tensor([0.0, 100.0])
+    assert agrees(wanted + torch.tensor([0.9e-5, 0.9e-2]), wanted)
+    assert not agrees(wanted + torch.tensor([1.1e-5, 0.0]), wanted)
+    assert not agrees(wanted + torch.tensor([0.0, 1.1e-2]), wanted)
+    assert agrees(wanted + torch.tensor([1.1e-5, 0.0]), wanted, atol=1e-4)
+    assert agrees(wanted + torch.tensor([0.0, 1.1e-2]), wanted, rtol=1e-3)
+    assert not agrees(wanted[:1], torch.zeros(2))  # though it would broadcast

@@ -7,7 +7,7 @@ import torch
 
 import d2lattn as d2l
 from d2lattn import bare
-from d2lattn.bare_after import distance_bias, product_attention
+from d2lattn.bare_after import product_attention
 from d2lattn.bare_modern import rotary
 from d2lattn.book.exercises import (
     chapter01,
@@ -94,16 +94,6 @@ def test_a_right_answer_may_have_another_form(check, answer):
     assert verdict, verdict
 
 
-def test_salience_must_not_grow_with_the_query():
-    def louder(query, keys, salience):
-        longer, wider = chapter01.check_with_salience.right[0](query, keys, salience)
-        generator = torch.Generator().manual_seed(13)
-        longer[-1] = query[0] / torch.randn(3, generator=generator)[0]  # 1 for the first query only
-        return longer, wider
-
-    assert "three times as strong" in chapter01.check_with_salience(louder).sentence
-
-
 def test_the_suspicious_file_holds_every_row_twice():
     keys, values = chapter02.suspicious_sample()
     assert torch.equal(keys[::2], keys[1::2])
@@ -134,33 +124,9 @@ def test_two_scores_hear_distances_alone(name):
     assert (max(changes) < 1e-4) == (name in chapter08.check_boxes.right[0])
 
 
-def test_half_is_the_distance_that_halves_a_weight_of_the_package():
-    half = chapter08.check_half.right[0]
-    ratio = distance_bias(4, 200)[:, 0].exp()  # (H, K), beside the query's own place
-    for head in range(1, 5):
-        reached = half(head, 4)
-        assert ratio[head - 1, math.floor(reached)] > 0.5 > ratio[head - 1, math.ceil(reached)]
-
-
 def test_halves_are_those_of_the_one_page():
     X = torch.randn(9, 6, generator=torch.Generator().manual_seed(86))
     torch.testing.assert_close(chapter08.check_rotary.right[0](X, 3), rotary(X, 3))
-
-
-@pytest.mark.parametrize(("window", "num_layers"), [(3, 2), (2, 3), (4, 1)])
-def test_news_comes_as_far_and_no_farther(window, num_layers):
-    torch.manual_seed(0)
-    decoder = d2l.TransformerDecoder(
-        9, 8, 8, 2, num_layers, cross_attention=False, window=window
-    ).eval()
-    reach = chapter10.check_reach.right[0]
-    text = torch.randint(1, 9, (1, 16))
-    last = decoder(text, decoder.init_state())[0][0, -1]
-    for back in range(16):
-        other = text.clone()
-        other[0, 15 - back] = 0
-        changed = not torch.equal(decoder(other, decoder.init_state())[0][0, -1], last)
-        assert changed == (back <= reach(window, num_layers))
 
 
 def test_what_is_left_without_a_word_is_what_the_others_told():

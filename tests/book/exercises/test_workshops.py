@@ -79,16 +79,3 @@ def test_no_solution_makes_an_untouched_stub_right(path):
     assert stubs >= 3
     torch.set_num_threads(default_threads)
     torch.set_printoptions(profile="default")
-
-
-@pytest.mark.parametrize("path", WORKSHOPS, ids=lambda path: path.parent.name)
-def test_a_solution_is_named_by_its_exercise_and_leaves_the_learners_names_alone(path):
-    cells = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
-    learners = set()
-    for cell in cells:
-        if not is_solution(cell):
-            learners = names_bound_by(cell.source) if CHECK_CALL.search(cell.source) else set()
-            continue
-        exercise = re.search(r"✓ Exercise (\S+):", str(cell.outputs)).group(1)
-        assert cell.source.startswith(f"# Solution of exercise {exercise}\n")
-        assert not names_bound_by(cell.source) & learners

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from explorable_pages import SENTENCES, frame, shown
+from explorable_pages import shown
 from few_examples import few
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +18,31 @@ from d2lattn.analysis.metrics import (
     shift_links,
 )
 from d2lattn.book.explorables import AlignmentJudge
-from d2lattn.corpus import Pair
+
+# Two sentences, with weights that are not all right.
+SENTENCES = [
+    {
+        "source": ["the", "red", "cat", "does", "not", "sleep"],
+        "target": ["le", "chat", "rouge", "ne", "dort", "pas"],
+        "weights": [
+            [0.9, 0.02, 0.08, 0, 0, 0],
+            [0.05, 0.15, 0.8, 0, 0, 0],
+            [0, 0.7, 0.3, 0, 0, 0],
+            [0, 0, 0, 0.6, 0.4, 0],
+            [0, 0, 0, 0.05, 0.05, 0.9],
+            [0, 0, 0, 0.15, 0.55, 0.3],
+        ],
+        "sure": [(0, 0), (1, 2), (2, 1), (4, 5), (5, 4)],
+        "possible": [(0, 0), (1, 2), (2, 1), (3, 3), (4, 3), (3, 5), (4, 5), (5, 4)],
+    },
+    {
+        "source": ["she", "sings"],
+        "target": ["elle", "chante", "."],
+        "weights": [[0.75, 0.25], [0.125, 0.875], [0.5, 0.5]],
+        "sure": [(0, 0), (1, 1)],
+        "possible": [(0, 0), (1, 1)],
+    },
+]
 
 
 class Record(NamedTuple):
@@ -51,24 +75,6 @@ def records(draw, longest=5):
         sure,
         possible,
     )
-
-
-def test_takes_mappings_records_and_pairs_with_matrices():
-    from_mappings = AlignmentJudge(SENTENCES)
-    frozen = [one | {k: frozenset(one[k]) for k in ("sure", "possible")} for one in SENTENCES]
-    tensors = [one | {"weights": torch.tensor(one["weights"])} for one in frozen]
-    assert AlignmentJudge([Record(**one) for one in tensors]).sentences == from_mappings.sentences
-    pairs = [
-        Pair(tuple(one["source"]), tuple(one["target"]), one["sure"], one["possible"])
-        for one in frozen
-    ]
-    matrices = [one["weights"] for one in tensors]
-    assert AlignmentJudge(pairs, matrices).sentences == from_mappings.sentences
-    with pytest.raises(ValueError, match="weights has 1 entries"):
-        AlignmentJudge(pairs, matrices[:1])
-    # What it gives can be given again.
-    again = AlignmentJudge(from_mappings.sentences[1:])
-    assert again.sentences == from_mappings.sentences[1:]
 
 
 SCORES = ("precision", "recall", "error")
@@ -149,25 +155,6 @@ def test_shows_the_scores_of_the_metrics(visit, record_list, threshold, shift, d
     cells = page.locator("rect[data-value]").evaluate_all("es => es.map(e => +e.dataset.value)")
     cells = torch.tensor(cells, dtype=torch.float32)
     torch.testing.assert_close(cells, one.weights.flatten(), rtol=0, atol=1.001e-4)
-
-
-@pytest.mark.browser
-def test_links_marked_by_keys_and_mouse_are_scored_when_revealed(visit):
-    page = visit(AlignmentJudge(SENTENCES, sentence=1).to_html())
-    page.get_by_role("button", name="Predict first").click()
-    frame(page)
-    assert not page.locator("[data-name='model-error']").is_visible()
-    stage = page.get_by_role("application")
-    for key in ("Enter", "ArrowRight", "Enter", "ArrowDown", "Enter"):
-        stage.press(key)
-        frame(page)
-    box = page.locator("rect[data-value]").nth(1).bounding_box()  # the second one off again
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.get_by_role("button", name="Reveal").click()
-    frame(page)
-    gold = [{(0, 0), (1, 1)}]
-    assert_shows(page, "you", alignment_scores(gold, gold, gold), 0)
-    assert page.locator("[data-name='model-error']").is_visible()
 
 
 def with_end(one):

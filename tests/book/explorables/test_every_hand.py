@@ -25,11 +25,15 @@ WATCH = """() => {
 
 
 def test_a_key_press_is_announced_once_and_a_page_that_opens_is_silent(visit):
-    page = visit(*(example().to_html() for example in EXAMPLES.values()))
+    page = visit(*EXAMPLES.values())
+    page.clock.install()  # the pauses are then the page's alone
+    page.reload()
+    page.wait_for_function(
+        "(n) => document.querySelectorAll('.d2lx > .d2lx').length === n", arg=len(EXAMPLES)
+    )
     page.evaluate(WATCH)
-    page.wait_for_timeout(700)
+    page.clock.run_for(700)
     assert page.evaluate("spoken") == []
-    page.clock.install()  # the pauses below are then the page's alone
     figures = page.locator(".d2lx > .d2lx").all()
     for figure in figures:
         stops = [

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from explorable_pages import forge, frame, shown
+from explorable_pages import shown
 from few_examples import few
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,26 +84,3 @@ def test_evidence_is_that_of_the_metrics(visit, given_, drawn, shift, twentieths
     assert shown(page, "all-changed") == close(mean(changed))
     # Sent with three decimals.
     assert shown(page, "all-other") == pytest.approx(mean(other), abs=1e-3, nan_ok=True)
-
-
-@pytest.mark.browser
-def test_forger_changes_the_picture_and_the_evidence_only_where_links_change(visit):
-    page = visit(forge().to_html())
-    colours = lambda: page.locator(".d2lx-stage rect[data-value]").evaluate_all(  # noqa: E731
-        "all => all.map(cell => cell.getAttribute('fill') + cell.getAttribute('fill-opacity'))"
-    )
-    before, error = colours(), shown(page, "all-error")
-    page.get_by_role("slider", name="Full ink from").press("Home")
-    frame(page)
-    assert colours() != before
-    assert shown(page, "all-error") == error
-    page.get_by_role("button", name="Slip of one row").click()
-    frame(page)
-    assert shown(page, "all-error") > error
-    page.get_by_label("Encoder").select_option("forwards")
-    frame(page)
-    assert "forwards 95.8, both ways 96.8" in page.inner_text("main")  # BLEU stays
-    page.get_by_role("button", name="Reset").locator("visible=true").click()
-    frame(page)
-    assert colours() == before
-    assert shown(page, "all-error") == error

@@ -5,7 +5,7 @@ import re
 
 import pytest
 import torch
-from explorable_pages import all_shown, bench, frame, shown
+from explorable_pages import all_shown, frame, shown
 from few_examples import few
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,17 +140,3 @@ def test_switching_heads_shows_the_loss_that_pytorch_measures(visit, trained, in
 
 
 # --- a reader's way ------------------------------------------------------------------------------
-
-
-@pytest.mark.browser
-def test_losses_are_hidden_until_a_head_is_guessed(visit):
-    page = visit(bench().to_html())
-    page.get_by_role("button", name="Predict first").click()
-    reveal = page.get_by_role("button", name="Reveal")
-    assert reveal.is_disabled()
-    for name in ("now", "last-2", "first-2", "mean-2"):
-        assert not page.locator(f"[data-name={name}]").is_visible()
-    assert "0.002" not in page.locator("main").aria_snapshot()
-    page.get_by_role("radio", name="Head 4").check()
-    reveal.click()
-    assert page.locator("[data-name=last-2]").is_visible()

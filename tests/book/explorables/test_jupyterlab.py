@@ -1,4 +1,7 @@
-"""Explorables in a real JupyterLab: before anything is run, then live."""
+"""Explorables in a real JupyterLab: before anything is run, then live.
+
+Whole walks are run and played once a week (test_jupyterlab_whole.py).
+"""
 
 import re
 import shutil
@@ -6,14 +9,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from lab_pages import CHAPTERS, ENDED, LIVE, REPOSITORY, run_all, serving
+from lab_pages import CHAPTERS, LIVE, REPOSITORY, run_all, serving
 
 from tools import run_notebooks
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-# The others are played once a week (test_jupyterlab_whole.py).
-PLAYED = CHAPTERS / "01-attention-cues/walk.ipynb"
 
 LINKED = ("03-scoring-functions/deeper-masks.ipynb", "03-scoring-functions/walk.ipynb")
 
@@ -27,13 +27,12 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """A server with copies of drawings and of notebooks, which end at their explorable."""
+    """A server with copies of drawings and of some notebooks."""
     folder = tmp_path_factory.mktemp("lab") / "chapters"
     shutil.copytree(REPOSITORY / "images", folder.parent / "images")
     folder.mkdir()
     shutil.copy(CHAPTERS / "start.ipynb", folder)
     _write_small_notebook(folder / "small.ipynb")
-    _write_until_its_explorable(PLAYED, folder)
     for name in LINKED:
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(CHAPTERS / name, folder / name)
@@ -46,18 +45,6 @@ def _write_small_notebook(path: Path) -> None:
     notebook.metadata["kernelspec"] = {"display_name": "Python 3", "name": "python3"}
     nbformat.write(notebook, path)
     run_notebooks.run(path)
-
-
-def _write_until_its_explorable(chapter: Path, folder: Path) -> None:
-    """Copy a chapter up to its explorable: what comes after only takes time (nbval runs it all)."""
-    notebook = nbformat.read(chapter, as_version=4)
-    shown = [i for i, cell in enumerate(notebook.cells) if "data-d2lx=" in str(cell.get("outputs"))]
-    notebook.cells = notebook.cells[: shown[0] + 1]
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.execution_count = None  # as if it had not run
-    (folder / chapter.parent.name).mkdir()
-    nbformat.write(notebook, folder / chapter.parent.name / chapter.name)
 
 
 @pytest.fixture
@@ -125,27 +112,3 @@ def test_notebook_without_anywidget_keeps_the_words(open_notebook, without_anywi
     page.wait_for_timeout(1_000)  # a live figure would have taken its place by now
     assert page.locator(LIVE).count() == 0
     assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
-
-
-def test_chapter_runs_and_its_explorable_is_live(open_notebook):
-    page = open_notebook(f"{PLAYED.parent.name}/{PLAYED.name}")
-    assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
-    run_all(page)
-    page.wait_for_function(ENDED, polling=100, timeout=120_000)
-    # Cells far from the window are drawn only when they come near it.
-    page.wait_for_function(
-        """(live) => {
-            document.querySelector(".jp-WindowedPanel-outer")?.scrollBy(0, 700);
-            return document.querySelector(live);
-        }""",
-        arg=LIVE,
-        polling=100,
-        timeout=50_000,
-    )
-    live = page.locator(LIVE).filter(has_text="Cue mixer").first
-    slider = live.get_by_role("slider", name="Strength of the query")
-    slider.wait_for(timeout=120_000)
-    before = slider.get_attribute("aria-valuetext")
-    slider.press("ArrowRight")
-    assert slider.get_attribute("aria-valuetext") != before
-    assert "Traceback" not in page.inner_text(".jp-Notebook")

@@ -132,21 +132,6 @@ def test_waves_show_pytorchs_numbers(visit, position, offset, frequencies):
 
 
 @pytest.mark.browser
-def test_word_moves_by_keys_and_buttons(visit):
-    page = visit(PermuteAndEncode().to_html())
-    cow = page.get_by_role("slider", name="cow")
-    cow.focus()
-    for key, place in (("ArrowLeft", 5), ("Home", 1), ("ArrowUp", 2), ("End", 6), ("Home", 1)):
-        page.keyboard.press(key)
-        frame(page)
-        assert cow.get_attribute("aria-valuetext") == f"place {place} of 6"
-    assert tokens(page) == ["cow", "the₁", "happy", "dog", "saw", "the₅"]
-    page.get_by_role("button", name="Move the picked word right").click()
-    frame(page)
-    assert tokens(page) == ["the₁", "cow", "happy", "dog", "saw", "the₅"]
-
-
-@pytest.mark.browser
 def test_word_is_dragged(visit):
     page = visit(PermuteAndEncode().to_html())
     middle = lambda box: (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)  # noqa: E731

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from explorable_pages import frame, shown
+from explorable_pages import shown
 from few_examples import few
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,29 +51,3 @@ def test_shows_pytorchs_numbers(visit, keys, tile, step, running, shift):
         total, weighed = total + power, weighed + power * value
     rounded = [pytest.approx(float(x), rel=2e-3, nan_ok=True) for x in (total, weighed)]
     assert kept(page)[1:] == rounded
-
-
-@pytest.mark.browser
-def test_tiles_are_read_by_keys_and_earlier_sums_halved(visit):
-    page = visit(RunningSoftmax().to_html())
-    assert kept(page) == [2, 1.5, 2.5]
-    onward = page.get_by_role("button", name="Next tile (2 of 2)")
-    onward.press("ArrowRight")
-    frame(page)
-    # The largest goes from 2 to 3: ½·1.5 + 1 + ¼, and ½·2.5 + 3 + ¼·4.
-    assert kept(page) == [3, 2, 5.25]
-    assert [shown(page, "answer"), shown(page, "full")] == [close(2.625)] * 2
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("ArrowLeft")
-    frame(page)
-    assert kept(page) == [-math.inf, 0, 0]
-
-
-@pytest.mark.browser
-def test_score_moves_by_key(visit):
-    page = visit(RunningSoftmax(step=2).to_html())
-    third = page.get_by_role("slider", name="Score of key 3")
-    third.press("ArrowDown")
-    frame(page)
-    # Scores of 2 and 1 after a largest of 2: 1.5 + 1 + ½, 2.5 + 3 + 2.
-    assert kept(page) == [2, 3, 7.5]

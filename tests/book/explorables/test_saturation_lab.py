@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from explorable_pages import all_shown, frame, shown
+from explorable_pages import all_shown, shown
 from few_examples import few
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,16 +93,3 @@ def test_field_shows_pytorchs_score(visit, score, query, key):
     wanted = q @ k if score == "dot" else -(q - k).square().sum() / 2
     assert shown(page, "score") == close(wanted)
     assert shown(page, "low") - 0.3 <= wanted <= shown(page, "high") + 0.3
-
-
-@pytest.mark.browser
-def test_query_and_key_move_by_keys(visit):
-    page = visit(SaturationLab(view="field", query=[1, 0.5], key=[0.5, 1.5]).to_html())
-    page.get_by_role("slider", name="Query").press("Shift+ArrowUp")
-    frame(page)
-    assert shown(page, "score") == close(1 * 0.5 + 1.0 * 1.5)
-    key = page.get_by_role("slider", name="Key")
-    for _ in range(50):
-        key.press("ArrowRight")
-    frame(page)
-    assert shown(page, "score") == close(1 * 2.5 + 1.0 * 1.5)

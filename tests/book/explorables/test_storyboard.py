@@ -1,16 +1,13 @@
 """The storyboard: what it accepts, its arithmetic beside PyTorch's, and a reader going through."""
 
-import re
-
 import pytest
 import torch
-from explorable_pages import STEPS, all_shown, frame, story
+from explorable_pages import all_shown, frame
 
 from d2lattn.analysis.steps import attention_steps
 from d2lattn.book.explorables import Storyboard
 from d2lattn.seq2seq import EncoderDecoder, Seq2SeqAttentionDecoder, Seq2SeqEncoder
 
-PICTURES = ["read", "ask", "score", "normalise", "sum", "join", "step", "write"]
 ENGLISH = ["the", "happy", "cow", "sleeps", "<eos>"]
 FRENCH = ["la", "vache", "heureuse", "dort", "<eos>"]
 WORDS = ["<pad>", "<bos>", "<eos>", *FRENCH[:4], "chat", "le"]
@@ -31,26 +28,6 @@ def steps():
 
 def board(steps, **state):
     return Storyboard(ENGLISH, FRENCH, steps, WORDS, **state)
-
-
-def text(page, place):
-    return re.sub("[\u2068\u2069]", "", page.locator(place).inner_text())
-
-
-def test_keeps_what_is_shown_and_what_the_target_word_got(steps):
-    kept = board(steps)
-    assert kept.widths == [12, 8, 9]
-    assert {len(row) for row in kept.values + kept.states + kept.embeddings} == {6}
-    torch.testing.assert_close(torch.tensor(kept.weights()), steps.weights, rtol=0, atol=1e-4)
-    for names, chances, row, one in zip(
-        kept.candidates, kept.chances, steps.probabilities, FRENCH, strict=True
-    ):
-        assert one in names
-        assert len(names) == 5
-        assert names[0] == WORDS[row.argmax()]
-        for name, chance in zip(names, chances, strict=True):
-            assert chance == pytest.approx(row[WORDS.index(name)].item(), abs=1e-4)
-    assert "0.9" in story().words()
 
 
 @pytest.mark.browser
@@ -100,41 +77,3 @@ def test_every_picture_shows_pytorchs_numbers(visit, steps, word):
     same("chance", row[[WORDS.index(name) for name in names]])
     listed = sum(now[f"chance-{j}"] for j in range(5))
     assert now["rest"] == pytest.approx(1 - listed)
-
-
-@pytest.mark.browser
-def test_keys_go_through_the_film_and_on_to_the_next_word(visit):
-    page = visit(story().to_html())
-    stage = page.get_by_role("group", name="Drawing of the step")
-    now = lambda: page.locator("[aria-current=step], .d2lx-film .d2lx-now").inner_text()  # noqa: E731
-    stage.press("ArrowLeft")  # there is none before the first
-    frame(page)
-    assert now() == "read"
-    for expected in [*PICTURES[1:], "read", "ask"]:
-        stage.press("ArrowRight")
-        frame(page)
-        assert now() == expected
-    assert text(page, ".d2lx-words .d2lx-now") == "vache"
-    stage.press("ArrowDown")
-    page.get_by_role("button", name="write", exact=True).press("Enter")
-    page.get_by_role("button", name="Next").press("Enter")  # there is none after the last
-    frame(page)
-    assert text(page, ".d2lx-words .d2lx-now") == "<eos>"
-    assert now() == "write"
-    page.get_by_role("button", name="Reset").click()
-    frame(page)
-    assert now() == "read"
-
-
-@pytest.mark.browser
-def test_without_the_film_a_word_is_chosen_and_has_one_drawing(visit):
-    page = visit(story(word=1, film=False).to_html())
-    weights = torch.tensor(STEPS["scores"][1]).softmax(-1)
-    assert f"“cow” {weights[2]:.2f}" in text(page, ".d2lx-said")
-    page.get_by_role("button", name="la").click()
-    frame(page)
-    weights = torch.tensor(STEPS["scores"][0]).double().softmax(-1)
-    assert f"“the” {weights[0]:.2f}" in text(page, ".d2lx-said")
-    page.get_by_role("button", name="Step by step").press("Enter")
-    frame(page)
-    assert page.get_by_role("group", name="Drawing of the step").is_visible()

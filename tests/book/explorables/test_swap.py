@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 import torch
-from explorable_pages import frame, shown, swap
+from explorable_pages import frame, shown
 
 import d2lattn as d2l
 from d2lattn.book.explorables import Swap
@@ -49,12 +49,6 @@ def writes(page) -> list[str]:
     return page.locator(".d2lx-written span").all_inner_texts()
 
 
-def column(page, j: int) -> dict:
-    """The middle of a column in the first row."""
-    box = page.locator("rect[data-value]").nth(j).bounding_box()
-    return {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
-
-
 def test_keeps_pytorchs_numbers_and_every_turn():
     target, weights, chances = computed()
     kept = figure()
@@ -92,24 +86,3 @@ def test_every_column_shows_pytorchs_numbers(visit):
             was, now = (chances[row, k, target[row]].item() for k in (0, 1 + j))
             assert shown(page, f"own-was-{row}") == pytest.approx(was, abs=5.1e-4)
             assert shown(page, f"own-is-{row}") == pytest.approx(now, abs=5.1e-4)
-
-
-@pytest.mark.browser
-def test_state_is_exchanged_by_keyboard(visit):
-    page = visit(swap(column=-1, reader=1).to_html())
-    stage = page.get_by_role("application")
-    for key in ("ArrowRight", "Enter"):
-        stage.press(key)
-        frame(page)
-    assert writes(page) == ["la", "vache", "→ heureux"]
-    stage.press(" ")
-    frame(page)
-    assert writes(page) == ["la", "vache", "heureuse"]
-
-
-@pytest.mark.browser
-def test_state_is_exchanged_by_touch(visit):
-    page = visit(swap(column=-1).to_html(), width=360, has_touch=True)
-    page.touchscreen.tap(*column(page, 2).values())
-    frame(page)
-    assert writes(page) == ["→ le", "→ chien", "→ heureux"]

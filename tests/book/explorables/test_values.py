@@ -1,6 +1,5 @@
 """What an explorable accepts, refuses, says and stores, without a browser."""
 
-import ast
 import json
 import math
 import re
@@ -36,14 +35,6 @@ def test_unusable_value_is_refused_and_the_old_one_kept(value):
     assert bench.bandwidth == 0.5
 
 
-def test_output_is_the_same_every_time(example):
-    first, second = (example()._repr_mimebundle_()[0] for _ in range(2))
-    assert first.pop(WIDGET_VIEW) != second.pop(WIDGET_VIEW)
-    assert first == second
-    assert len(first["text/plain"]) < 1000
-    assert not re.search(r"[0-9a-f]{32}", first["text/html"]), "a model id is in the page"
-
-
 def test_state_survives_hostile_labels():
     name = "</script><!--<script>${alert(1)}\u2028\ud800"
     mixer = CueMixer(items=[name, *"bcde"])
@@ -53,17 +44,6 @@ def test_state_survives_hostile_labels():
     html.encode("utf-8")
     state = re.search(r'<script type="application/json">(.*?)</script>', html)
     assert json.loads(state[1])["items"] == mixer.items
-
-
-def test_explorables_do_not_import_torch():
-    for path in BUILT.parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in getattr(node, "names", [])]
-            assert not any(name.split(".")[0] == "torch" for name in [*names, _module(node)])
-
-
-def _module(node):
-    return getattr(node, "module", None) or ""
 
 
 def test_wheel_has_the_files_that_figures_need():

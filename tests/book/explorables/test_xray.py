@@ -1,12 +1,10 @@
 """X-ray of a Transformer: what it accepts, its numbers beside PyTorch's, and a reader's way."""
 
-import base64
 import itertools
-import struct
 
 import pytest
 import torch
-from explorable_pages import frame, shown, tiny_decoder, xray
+from explorable_pages import frame, shown, tiny_decoder
 
 import d2lattn as d2l
 from d2lattn import transformer
@@ -29,20 +27,6 @@ def decoder(vocab_size=10, width=8, heads=2, layers=2, seed=0, **options):
         else:
             parameter += torch.randn_like(parameter) / 5
     return made.eval()
-
-
-def test_weights_are_packed_as_they_are():
-    made = decoder()
-    figure = TransformerXray(made, "dad")
-    assert (figure.layer, figure.head, figure.position) == (1, 0, 3)
-    sizes, text = figure.network["parts"]["dense.weight"]
-    bytes_ = base64.b64decode(text)
-    assert sizes == [10, 8]
-    assert list(struct.unpack("<80f", bytes_)) == made.dense.weight.flatten().tolist()
-    figure.network = decoder(seed=1)
-    assert figure.network["parts"]["dense.weight"][1] != text
-    again = TransformerXray(figure.network)
-    assert again.network == figure.network
 
 
 # --- the forward pass beside PyTorch's -----------------------------------------------------------
@@ -204,14 +188,3 @@ def test_page_shows_one_pass_of_the_model(visit):
         assert shown(page, f"holds-{part + 2}") == pytest.approx(holds[part, 8].item(), abs=1e-4)
     truth = reversal.encode(["facade"])[0, 7:].tolist()
     assert shown(page, "right") == sum(a == b for a, b in zip(written, truth, strict=True))
-
-
-@pytest.mark.browser
-def test_lifted_mask_lets_later_letters_in(visit):
-    page = look_inside(visit(xray().to_html()))
-    assert shown(page, "leak") == 0
-    assert "masked" in cells(page)
-    page.get_by_role("checkbox", name="Causal mask").uncheck()
-    frame(page)
-    assert shown(page, "leak") > 0.01
-    assert "masked" not in cells(page)

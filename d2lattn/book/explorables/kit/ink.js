@@ -1,10 +1,10 @@
+import palette from "../../palette.json" with { type: "json" };
 import { clamp } from "./arithmetic.js";
 
-// As in palette.json, which a test compares: paper, ink.
-const [PAPER, INK] = [
-  [255, 253, 248],
-  [33, 30, 26],
-];
+/** Red, green and blue of a colour as in palette.json. @param {string} colour */
+const rgb = (colour) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+
+const [PAPER, INK] = [palette.paper, palette.ink].map(([light]) => rgb(light));
 
 /**
  * The ink of a value from 0 to 1 for a canvas, as [red, green, blue] of the light page; the style

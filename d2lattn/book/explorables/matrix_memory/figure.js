@@ -37,13 +37,13 @@ function render({ model, el }) {
   const state = reader(model, NAMES);
   const start = state();
   const { number, count: counted, pick, sync } = knobs(model);
-  const told = counted("told", "Guests told", 0, GUESTS.length);
+  const told = counted("told", "Guests so far", 0, GUESTS.length);
   const keep = number("keep", "Kept at each new guest", LEAST, 1, {
     step: 0.05,
     oninput: (x) => update(model, { keep: Number(x.toFixed(2)) }),
   });
   const guests = GUESTS.map((name, i) => `${name} (${DRINKS[WISHES[i]]})`);
-  const asked = pick("asked", "Who asks", guests);
+  const asked = pick("asked", "Guest who asks", guests);
 
   const entries = DRINKS.map((_, i) => h("data", { "data-name": `key-${i}` }));
   const cells = DRINKS.map((_, i) => DRINKS.map((_, j) => cell(`cell-${i}-${j}`)));

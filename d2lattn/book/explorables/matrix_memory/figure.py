@@ -40,6 +40,6 @@ class MatrixMemory(Explorable):
             "Interactive figure: a matrix of four features by four drinks, to which guests tell "
             "what they want, and what each reads in it."
         ) + table(
-            ["guests told", "asked for", "kept at each new guest"],
+            ["guests so far", "guest who asks", "kept at each new guest"],
             [(self.told, GUESTS[self.asked], f"{self.keep:g}")],
         )

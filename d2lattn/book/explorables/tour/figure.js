@@ -19,7 +19,7 @@ import {
 
 /**
  * @typedef {{
- *   name: string, said: string, formula?: string, gets?: string, gives?: string, count?: number, weights?: string,
+ *   name: string, text: string, formula?: string, gets?: string, gives?: string, count?: number, weights?: string,
  * }} Stop
  * @typedef {{
  *   size: number[], boxes: [number, number, number, string][], wires: [number, string, string][],
@@ -77,7 +77,7 @@ function render({ model, el }) {
   const block = knobs(model).count("block", "Stop", 1, stops.length, {
     text: (x) => `${Math.round(x)} of ${stops.length}: ${stops[Math.round(x) - 1].name}`,
   });
-  const said = h("p", { class: "d2lx-tour-said" });
+  const words = h("p", { class: "d2lx-tour-said" });
   const facts = h("div");
   // A walk of a few stops has Back and Next alone, and the stop's name above its sentence.
   const few = stops.every(({ formula }) => !formula);
@@ -90,7 +90,7 @@ function render({ model, el }) {
         "div",
         { class: "d2lx-tour-top" },
         toolRow(back, next, ...(few ? [] : [resetButton(model, ["block"])])),
-        ...(few ? [where, said] : [said, block.el]),
+        ...(few ? [where, words] : [words, block.el]),
       ),
       h("div", { class: "d2lx-tour-drawn" }, stage),
       h("div", { class: "d2lx-tour-facts" }, facts),
@@ -114,10 +114,10 @@ function render({ model, el }) {
 
   function draw() {
     const now = model.get("block");
-    const { name, said: text, formula, gets, gives, count, weights } = stops[now - 1];
+    const { name, text, formula, gets, gives, count, weights } = stops[now - 1];
     block.set(now);
     drawing.set(now);
-    said.textContent = text;
+    words.textContent = text;
     where.textContent = `${now} of ${stops.length}: ${name}`;
     atEnd(back, now === 1);
     atEnd(next, now === stops.length);

@@ -80,7 +80,7 @@ class TransformerTour(Explorable):
         values = _placeholder_values(source, target, begin, sizes)
         if short:
             stops = [
-                {"name": stop["name"], "said": stop["text"].format(**values)}
+                {"name": stop["name"], "text": stop["text"].format(**values)}
                 for stop in WALK["short"]
             ]
         else:
@@ -95,7 +95,7 @@ class TransformerTour(Explorable):
             blocks = table(["block", "it gives"], rows)
         else:
             blocks = table(
-                ["block", "what it does"], [(stop["name"], stop["said"]) for stop in self.stops]
+                ["block", "what it does"], [(stop["name"], stop["text"]) for stop in self.stops]
             )
         return (
             paragraph(
@@ -130,7 +130,7 @@ def _fill_stop(
 ) -> dict[str, Any]:
     filled = {
         "name": stop["name"],
-        "said": stop["text"].format(**values),
+        "text": stop["text"].format(**values),
         "formula": stop["formula"].format(**values),
         "gives": _shape(stop["gives"], sizes),
     }

@@ -47,7 +47,7 @@ function clock(j) {
   const svg = s("svg", { viewBox: "-98 -84 196 168", "aria-hidden": "true" });
   svg.append(rim, start, key, query, ...tips);
   const words = h("data", { "data-name": `product-${j}` });
-  const speed = `${DEGREES[j]}° a place: `;
+  const speed = `${DEGREES[j]}° per position: `;
   const el = h("div", {}, svg, h("p", {}, j ? `a second pair, ${speed}` : speed, words));
   // A hand of length 2 ends on the rim; y goes up, as in a formula.
   const spot = (/** @type {number[]} */ [x, y], by = 22) => [x * by, -y * by];
@@ -77,7 +77,7 @@ function render({ model, el }) {
   const inWhole = (/** @type {number} */ x) => String(Math.round(x)).replace("-", "−");
   const { count, pick, sync } = knobs(model);
   const way = pick("way", "Positions", SAID, WAYS);
-  const place = count("place", "Place of the query", 0, FAR);
+  const place = count("place", "Position of the query", 0, FAR);
   const distance = count("distance", "Distance to the key", -REACH, REACH);
   const ahead = count("ahead", "Distance at which the two fit best", -ASKS, ASKS);
 
@@ -97,7 +97,7 @@ function render({ model, el }) {
     onmove: (x) => update(model, { distance: Math.max(-REACH, Math.min(REACH, Math.round(x))) }),
   });
   chart.data.append(atZero, here, mover.el);
-  const [now, first] = [readout("Score", "score"), readout("If the query stood at 0", "first")];
+  const [now, first] = [readout("Score", "score"), readout("With the query at 0", "first")];
   // Lowest and highest score since anything but the place has changed.
   const range = ["lowest", "highest"].map((name) => h("data", { "data-name": name }));
   const seen = h("p", {}, "So far between ", range[0], " and ", range[1]);
@@ -105,7 +105,8 @@ function render({ model, el }) {
   const formula = formulaLine();
   const further = h("div", {}, readoutRow(now.el, first.el), seen, formula);
   const predict = predictFirst({
-    question: "Both hands of q and of k have length 2 at first. From their angles now: the score?",
+    question:
+      "All pairs of q and k have length 2 before the rotation. What is the score at these angles?",
     label: "Your guess: the score",
     ...{ min: -5, max: 10, step: 0.1 },
     answer: () => scored(/** @type {any} */ (read())).score,
@@ -121,7 +122,7 @@ function render({ model, el }) {
   el.append(
     columns({
       result: [
-        headLine("The hands of a query (q) and of a key (k)"),
+        headLine("The pairs of a query (q) and of a key (k)"),
         h("div", { class: "d2lx-turning" }, faces[0].el),
       ],
       controls: [distance.el, tools],
@@ -136,7 +137,7 @@ function render({ model, el }) {
           more: [
             chart.el,
             noteLine(
-              "The score adds the products of both pairs. Curve: the score at every distance, from this place; dots: from place 0. Drag the point, or use the arrow keys.",
+              "The score adds the products of both pairs. Curve: the score at every distance, from this position; dots: from position 0. Drag the point, or use the arrow keys.",
             ),
           ],
         }),
@@ -169,7 +170,7 @@ function render({ model, el }) {
         "+ −",
         "− ",
       );
-    announce(el, `Score ${fixed(score)}; from place 0 ${fixed(at0)}`);
+    announce(el, `Score ${fixed(score)}; from position 0 ${fixed(at0)}`);
   }
   const live = bind(model, NAMES, draw, predict.refresh);
   return live.stop;

@@ -1,4 +1,4 @@
-"""Turning clock (chapter 8): a query's hands and a key's, turned by their places, and the score."""
+"""Turning clock (chapter 8): pairs of a query and a key, rotated by position, and the score."""
 
 import math
 
@@ -55,13 +55,13 @@ class TurningClock(Explorable):
                     (moved, f"{q[0] * k[0] + q[1] * k[1]:.1f}", f"{4 * math.cos(b - a):.1f}")
                 )
             return paragraph(
-                "Interactive figure: a query and a key one place on are moved together, and the "
-                "product of their hands is drawn, where places are added and where they turn."
-            ) + table(["both moved by", "added", "turned"], rows)
+                "Interactive figure: a query and the key of the next position move together, and "
+                "their dot product is drawn, with positions that are added and with rotations."
+            ) + table(["both moved by", "added", "rotated"], rows)
         return paragraph(
-            "Interactive figure: the hands of a query and of a key on two clocks, turned by their "
-            "places, and the score of the two at every distance."
+            "Interactive figure: two pairs of a query and of a key, rotated by their positions, "
+            "and the score at every distance."
         ) + table(
-            ["positions", "place of the query", "place of the key", "they fit best at"],
+            ["encoding", "position of the query", "position of the key", "best distance"],
             [(self.way, self.place, self.place + self.distance, self.ahead)],
         )

@@ -25,7 +25,7 @@ export const MOST = 12;
 const APART = 2; // places from the query to the key; at 3, half a turn, an added product stays, too
 const [UNIT, PACE] = [22, 1.8]; // pixels of a length of 1; places a second while it plays
 const places = (/** @type {number} */ x) =>
-  `${Math.round(x)} place${Math.round(x) === 1 ? "" : "s"}`;
+  `${Math.round(x)} position${Math.round(x) === 1 ? "" : "s"}`;
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** @param {number[]} hand */
@@ -57,7 +57,7 @@ function half(way, onresize) {
   const product = h("data", { "data-name": way });
   const chart = plot({
     ...{ label: `Product, ${way}`, height: 140, pad: 24 },
-    ...{ xLabel: "places moved", yLabel: " ", onresize },
+    ...{ xLabel: "positions moved", yLabel: " ", onresize },
   });
   const [start, line] = [stroke("line", 1, { "stroke-dasharray": "2 4" }), stroke("ink", 2.5)];
   const marks = s("g");

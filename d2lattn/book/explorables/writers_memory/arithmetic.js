@@ -62,7 +62,7 @@ export function rumour(state, token) {
   const { can, back, reach, news } = asking(state);
   if (can) return "";
   return (
-    `News of “${token}” ${news ? "may" : "cannot"} have come through those between: ` +
+    `Information about “${token}” ${news ? "may" : "cannot"} have come through the tokens between: ` +
     `${many(layers, "layer")} reach${layers === 1 ? "es" : ""} ${layers}\u00a0·\u00a0(${window}\u00a0−\u00a01) = ${many(reach, "token")} back; ` +
     `it stands ${back} back.`
   );
@@ -72,10 +72,10 @@ export function rumour(state, token) {
 export function answer(state, token) {
   const { query_heads: all, kv_heads: few, window, num_first } = state;
   const { can, near, ago } = asking(state);
-  if (!can) return `No: “${token}” was forgotten ${many(ago, "step")} ago.`;
+  if (!can) return `No: “${token}” was deleted ${many(ago, "step")} ago.`;
   const who = all === 1 ? "the one query head" : `all ${all} query heads`;
-  const each = all === few ? "each at its own key" : `${all / few} at each key`;
+  const each = all === few ? "each with its own key" : `${all / few} for each key`;
   const how = all === 1 ? "" : few === 1 ? ", through one shared key" : `, ${each}`;
-  const among = near ? `the last ${window}` : `the first ${num_first}, which stay`;
-  return `Yes: “${token}” can be asked by ${who}${how}.${window ? ` It is among ${among}.` : ""}`;
+  const among = near ? `the last ${window}` : `the first ${num_first}, which are kept`;
+  return `Yes: ${who} can attend to “${token}”${how}.${window ? ` It is among ${among}.` : ""}`;
 }

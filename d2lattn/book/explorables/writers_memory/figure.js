@@ -52,7 +52,7 @@ function number(name) {
 }
 
 function render({ model, el }) {
-  begin(el, "What a writer remembers");
+  begin(el, "What the cache keeps");
   const moved = reader(model, MOVED);
   /** @type {string[]} */
   const tokens = model.get("tokens");
@@ -90,13 +90,13 @@ function render({ model, el }) {
     text: (x) => (x > last ? "all tokens" : `the last ${x}`),
     oninput: (x) => update(model, { window: x > last ? 0 : Math.round(x) }),
   });
-  const stays = counted("num_first", "First tokens that stay", 0, MOST_FIRST);
+  const stays = counted("num_first", "First tokens that are kept", 0, MOST_FIRST);
   const further = [
     counted("written", "Tokens written", 1, last),
     stays,
     counted("layers", "Layers", 1, MOST_LAYERS),
-    counted("head_dim", "Numbers a head", 16, MOST_NUMBERS, { step: 16 }),
-    choose("number_bytes", "Bytes a number", WIDTHS.map(String), WIDTHS),
+    counted("head_dim", "Width of a head", 16, MOST_NUMBERS, { step: 16 }),
+    choose("number_bytes", "Bytes per number", WIDTHS.map(String), WIDTHS),
   ];
   const named = presets(model, Object.entries(model.get("models")));
 
@@ -129,7 +129,7 @@ function render({ model, el }) {
           ],
           more: [
             noteLine(
-              "The last token asks; tap the one that is asked. A mark above a token is a key and a value kept of it, in every layer. Of dotted tokens, which are forgotten, news can have been passed on.",
+              "The query is that of the last token; tap the token it attends to. A mark above a token is one key and one value in the cache of each layer. Dotted tokens have been deleted, but information about them can have been passed on.",
             ),
           ],
         }),

@@ -1,4 +1,4 @@
-"""Writer's memory (chapter 10): keys and values kept of a text, as bytes, and who can be asked."""
+"""Writer's memory (chapter 10): the bytes of a cache, and the tokens that a query can attend to."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -97,12 +97,12 @@ class WritersMemory(Explorable):
 
     def words(self) -> str:
         """HTML for where no script runs."""
-        sizes = ("layers", "heads of queries", "heads of keys and values", "numbers a head")
+        sizes = ("layers", "query heads", "key heads", "width of a head")
         return paragraph(
-            f"Interactive figure: “{' '.join(self.tokens)}” is written token by token; how many "
-            "bytes are kept of it, and which tokens can still be asked."
+            f"Interactive figure: “{' '.join(self.tokens)}” is written token by token; the bytes "
+            "of its cache, and the tokens that the last query can attend to."
         ) + table(
-            [*sizes, "bytes a number", "bytes a token"],
+            [*sizes, "bytes per number", "bytes per token"],
             [(*(getattr(self, size) for size in SIZES), self.number_bytes, self.token_bytes)],
         )
 

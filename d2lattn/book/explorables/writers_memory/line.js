@@ -17,7 +17,7 @@ export function textLine(tokens, asked, onpick) {
     return { el, stack };
   });
   const el = h("div", { class: "d2lx-text", role: "slider", tabindex: 0 });
-  attr(el, { "aria-label": "Token to ask", "aria-valuemin": 1 });
+  attr(el, { "aria-label": "Token to attend to", "aria-valuemin": 1 });
   el.append(...cells.map((cell) => cell.el));
   onSteps(el, asked, tokens.length, onpick);
 
