@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -133,14 +134,15 @@ def check_additive_attention(additive_attention: Callable[..., Tensor]) -> str:
         difference = "You took the difference of the projections; the formula adds them."
         sum_of_two = "Add the projections first, then take one tanh of the sum."
         plain = "The tanh is missing. Without it the query cancels in the softmax."
+        additive: Any = _additive
         mistakes = [
-            (_additive(*given, mask, lambda q, k: torch.tanh(q - k)), difference),
-            (_additive(*given, mask, lambda q, k: torch.tanh(k - q)), difference),
-            (_additive(*given, mask, lambda q, k: q + k), plain),
-            (_additive(*given, mask, lambda q, k: q.tanh() + k.tanh()), sum_of_two),
-            (_additive(*given, mask | True), "The mask is not used: padding has weight."),
-            (_additive(*given, ~mask), "The mask is inverted: it is true at real keys."),
-            (_additive(*given, mask, softmax=-2), "The softmax runs along the keys."),
+            (additive(*given, mask, lambda q, k: torch.tanh(q - k)), difference),
+            (additive(*given, mask, lambda q, k: torch.tanh(k - q)), difference),
+            (additive(*given, mask, lambda q, k: q + k), plain),
+            (additive(*given, mask, lambda q, k: q.tanh() + k.tanh()), sum_of_two),
+            (additive(*given, mask | True), "The mask is not used: padding has weight."),
+            (additive(*given, ~mask), "The mask is inverted: it is true at real keys."),
+            (additive(*given, mask, softmax=-2), "The softmax runs along the keys."),
         ]
         recognise(result, mistakes)
         hint = "Compare each step with the formula and with its shapes."
