@@ -19,8 +19,6 @@ TABLE = ROOT / "reference" / "bare.md"
 ASIDE = {"12-gpt/deeper-llama"}
 PRINTERS = [p for p in NOTEBOOKS if p.stem == "walk" or f"{p.parent.name}/{p.stem}" in ASIDE]
 
-# Of the second page, what no walk prints yet.
-
 
 def statements(definition: ast.FunctionDef | ast.ClassDef) -> str:
     """A function or class without its docstrings, as one text that knows no comments."""
