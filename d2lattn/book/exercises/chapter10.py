@@ -1,6 +1,5 @@
 """Checks for the exercises of chapter 10, what a writer remembers."""
 
-from collections.abc import Callable
 from itertools import product
 
 import torch
@@ -9,14 +8,14 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from d2lattn.bare import attention, split_heads
 from d2lattn.book.exercises.checking import (
-    Differs,
+    Function,
     call,
     check,
-    number,
+    compare,
+    judge_number,
     recognise,
     same,
     several,
-    tensor_like,
 )
 from d2lattn.masks import window_mask
 
@@ -48,15 +47,10 @@ def check_bytes(token: float, shared: float, text: float) -> str:
         },
     )
     names = "bytes a token", "bytes a token, shared", "bytes of the text"
-    for name, value, right, known in zip(
-        names, (token, shared, text), expected, mistakes, strict=True
-    ):
-        result = round(number(value, name))
-        recognise(result, [(m, f"{name}: {hint}") for m, hint in known.items()], rtol=0, atol=0)
-        if result != right:
-            raise Differs(
-                f"{name}: {result:,} is not it: multiply layers, heads, width, bytes, and 2."
-            )
+    answers = token, shared, text
+    for name, value, right, known in zip(names, answers, expected, mistakes, strict=True):
+        hint = name + ": {:,.0f} is not it: multiply layers, heads, width, bytes, and 2."
+        judge_number(value, right, known, hint, name, rtol=0, atol=0.5)
     return "a quarter by sharing; and 5,000 tokens take no more than 516."
 
 
@@ -66,13 +60,12 @@ def _kept(past: Tensor, window: int, num_first: int) -> Tensor:
 
 
 @check("10.2", right=(_kept,))
-def check_keep(keep: Callable[[Tensor, int, int], Tensor]) -> str:
+def check_keep(keep: Function) -> str:
     """Rows of a cache, (n, D), for the next token, from a listing with two mistakes."""
     for n, window, num_first in ((9, 4, 2), *product(range(1, 7), range(1, 5), range(4))):
         past = torch.arange(1.0, n + 1)[:, None] * torch.tensor([1.0, -1.0])  # row i says i
         case = f"with {n} tokens, a window of {window} and {num_first} first ones"
         expected = _kept(past, window, num_first)
-        result = call(keep, past, window, num_first, case=case)
         recent = past[max(0, n - window + 1) :]  # without the next word, which is in its own window
         mistakes = [
             (
@@ -86,9 +79,9 @@ def check_keep(keep: Callable[[Tensor, int, int], Tensor]) -> str:
             (recent, "the first ones have been deleted; every token may attend to them."),
             (past, "nothing is forgotten."),
         ]
-        recognise(result, [(rows, f"{case}, {hint}") for rows, hint in mistakes], expected)
         hint = "See the last row of a mask that is one token longer."
-        same(result, expected, hint, f"{case}, it")
+        given = past, window, num_first
+        compare(keep, given, expected, mistakes, hint, "it", case=case)
     return "the next token's window, itself not counted, and each of the first ones once."
 
 
@@ -98,15 +91,13 @@ def _pooled(W: Tensor, num_heads: int, num_groups: int) -> Tensor:
 
 
 @check("10.3", right=(_pooled,))
-def check_pooled(pooled: Callable[[Tensor, int, int], Tensor]) -> str:
+def check_pooled(pooled: Function) -> str:
     """Matrices of heads, (H d, D), to those of groups that share one, (G d, D): their means."""
     for heads, groups, width in ((8, 2, 3), (6, 3, 2), (4, 1, 2), (4, 4, 1)):
-        generator = torch.Generator().manual_seed(103)
-        W = torch.randn(heads * width, 5, generator=generator)
+        W = torch.randn(heads * width, 5)
         case = f"with {heads} heads in {groups} groups"
         split = W.unflatten(0, (groups, heads // groups, width))  # (G, H / G, d, D)
         expected = _pooled(W, heads, groups)
-        result = tensor_like(call(pooled, W, heads, groups, case=case), expected, f"{case}, it")
         other = W.unflatten(0, (heads // groups, groups, width)).mean(dim=0).flatten(0, 1)
         rows = W.unflatten(0, (groups, width, heads // groups)).mean(dim=2).flatten(0, 1)
         mistakes = (
@@ -115,9 +106,9 @@ def check_pooled(pooled: Callable[[Tensor, int, int], Tensor]) -> str:
             (other, "groups are heads that stand side by side: 0, 1, … together, not 0, 2, …"),
             (rows, "it averages neighbouring rows; those are entries of one head."),
         )
-        recognise(result, [(variant, f"{case}, {hint}") for variant, hint in mistakes], expected)
         hint = "Average each group over its heads, entry by entry."
-        same(result, expected, hint, f"{case}, it")
+        given = W, heads, groups
+        compare(pooled, given, expected, mistakes, hint, "it", case=case)
     return "one key head for each group, the mean of those that it replaces."
 
 
@@ -148,11 +139,10 @@ def _cached(
 
 
 @check("10.4", right=(_cached,))
-def check_cached(step: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> str:
+def check_cached(step: Function) -> str:
     """Attention of N new tokens, with a cache and grouped keys, from an empty cell."""
-    generator = torch.Generator().manual_seed(105)
-    text = torch.randn(2, 7, 12, generator=generator)  # (B, P + N, D)
-    W = [torch.randn(12, width, generator=generator) / 3 for width in (12, 6, 6)]
+    text = torch.randn(2, 7, 12)  # (B, P + N, D)
+    W = [torch.randn(12, width) / 3 for width in (12, 6, 6)]
     q, k, v = (
         split_heads(text @ matrix, heads) for matrix, heads in zip(W, (4, 2, 2), strict=True)
     )
