@@ -35,11 +35,7 @@ def _underflowing(query: Tensor, keys: Tensor, bandwidth: float) -> Tensor:
     return heights / heights.sum()
 
 
-@check(
-    "2.3",
-    right=(_gaussian_weights,),
-    wrong=[_underflowing],
-)
+@check("2.3", right=(_gaussian_weights,), wrong=[_underflowing])
 def check_gaussian_weights(answer: Any) -> str:
     """Check ``gaussian_weights(query, keys, bandwidth)``: the weights of one query, shape (K,)."""
     few, more = torch.tensor([0.0, 1.5, 4.0]), torch.tensor([-3.0, 0.5, -3.0, 2.0, -1.5])

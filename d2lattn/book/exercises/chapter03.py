@@ -434,8 +434,7 @@ def check_one_more(one_more: Function) -> str:
             raise Differs("Put the new entry at the end, where the new column of W_q stands.")
         same(result[:, :-1], queries, "The query itself should stay as it is.", "what you give")
         recognise(
-            added,
-            [(torch.zeros(count), "A 0 times the new column is 0, so nothing changes.")],
+            added, [(torch.zeros(count), "A 0 times the new column is 0, so nothing changes.")]
         )
         if not agrees(added, added[:1].expand(count)):
             raise Differs("A bias is the same for all queries, so the new entry has to be, too.")

@@ -152,11 +152,7 @@ STEP_SLIPS = {
 }
 
 
-@check(
-    "4.2",
-    right=(_Decoder,),
-    wrong=[partial(_Decoder, slip=slip) for slip in STEP_SLIPS],
-)
+@check("4.2", right=(_Decoder,), wrong=[partial(_Decoder, slip=slip) for slip in STEP_SLIPS])
 def check_step(decoder_class: Function) -> str:
     """Compare a class, of (vocab_size, embed_size, num_hiddens), with the package's decoder."""
     sizes = 7, 4, 4  # the embedding is as wide as a state: their order is the reader's to get right

@@ -177,9 +177,7 @@ PROJECTIONS = "W_q", "W_k", "W_v", "W_o"
 
 
 @check(
-    "5.8",
-    right=(_MultiHead,),
-    wrong=[partial(_MultiHead, slip=slip) for slip in ("bias", *SLIPS)],
+    "5.8", right=(_MultiHead,), wrong=[partial(_MultiHead, slip=slip) for slip in ("bias", *SLIPS)]
 )
 def check_multi_head(layer_class: Function) -> str:
     """Compare a class, of (num_hiddens, num_heads), with nn.MultiheadAttention."""

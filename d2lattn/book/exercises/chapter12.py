@@ -8,13 +8,7 @@ from torch import Tensor, nn
 from d2lattn.bare import split_heads
 from d2lattn.bare_modern import rotary
 from d2lattn.book.exercises.attending import attend_in_heads, mistakes_in_heads
-from d2lattn.book.exercises.checking import (
-    Function,
-    check,
-    compare,
-    judge_letters,
-    judge_number,
-)
+from d2lattn.book.exercises.checking import Function, check, compare, judge_letters, judge_number
 
 
 def _keep(probs: Tensor, keep: Tensor, tokens: Tensor) -> Tensor:

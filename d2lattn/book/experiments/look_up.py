@@ -181,11 +181,7 @@ def unseen(purpose: str, task: Task = draw) -> Examples:
 
 
 def learn(
-    score: Score,
-    width: int,
-    rate: float,
-    moments: Sequence[int] = MOMENTS,
-    task: Task = draw,
+    score: Score, width: int, rate: float, moments: Sequence[int] = MOMENTS, task: Task = draw
 ) -> Learned:
     """Train by Adam on 64 fresh examples a step, and measure on unseen ones after some steps.
 

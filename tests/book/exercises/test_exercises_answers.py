@@ -38,10 +38,7 @@ def newest_first(X, keys, values, *W):
 
 
 def salience_first(query, keys, salience):
-    return (
-        torch.cat([2 * torch.ones(1), query]),
-        torch.cat([salience[:, None] / 2, keys], dim=1),
-    )
+    return (torch.cat([2 * torch.ones(1), query]), torch.cat([salience[:, None] / 2, keys], dim=1))
 
 
 def low_score(q, k, v, num_heads, valid):
