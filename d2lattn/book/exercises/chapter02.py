@@ -55,9 +55,8 @@ def check_gaussian_weights(answer: Any) -> str:
         given = query, keys, bandwidth
         compare(answer, given, expected, mistakes, hint, "the weights", rtol=1e-3, atol=1e-4)
     for place, keys, bandwidth in ((1000.0, few, 1.0), (-1000.0, more, 0.5)):
-        result = tensor_like(
-            call(answer, torch.tensor(place), keys, bandwidth), keys, "the weights"
-        )
+        given = torch.tensor(place), keys, bandwidth
+        result = tensor_like(call(answer, *given), keys, "the weights")
         if result.isnan().any() or (result == 0).all():
             raise Differs(
                 f"Near the keys all is right, but for a query at {place:g} the sum of your heights "

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterable
-from itertools import product
 
 import torch
 from torch import Tensor
@@ -14,8 +13,7 @@ from d2lattn.book.exercises.checking import (
     compare,
     judge_letters,
     judge_number,
-    recognise,
-    same,
+    judge_tensor,
     several,
     tensor_like,
 )
@@ -45,15 +43,15 @@ def check_by_hand(
         ("the rotated key", key, (-3.0, 2.0), (2.0, 3.0), 5),
     )
     for what, answer, expected, raw, place in hands:
-        result = tensor_like(answer, torch.tensor(expected), what)
         x, y = raw
         mistakes = [
             (raw, f"that is {what} before its rotation; position {place} rotates it."),
             ((y, -x), "it went clockwise; angles grow counterclockwise."),
             ((-y, x), "it was rotated by one position; count from position 0."),
         ]
-        recognise(result, mistakes, expected)
-        same(result, torch.tensor(expected), f"Position {place} is {90 * place}°.", what)
+        judge_tensor(
+            answer, torch.tensor(expected), mistakes, f"Position {place} is {90 * place}°.", what
+        )
     numbers: dict[float, str] = {
         9: "9 is the product before the rotation.",
         7 / math.sqrt(2): "The product is asked for, before it is divided by √d.",
@@ -88,25 +86,21 @@ def check_step(step: Function) -> str:
         omega = 10 ** (-torch.arange(0, width, 2) / width)  # (D / 2,)
         case = f"with {n} keys"
         expected = _newest(query, keys, values, omega)
-        result = tensor_like(
-            call(step, query, keys, values, omega, case=case), expected, f"{case}, it"
-        )
-        for start, turned in product((n - 1, 0, n), (False, True)):
-            where = {
-                0: "the query still has position 0 at each step.",
-                n: "the query is one position too far: the keys hold its own, the last, already.",
-            }
-            what = "values are rotated, too, and should not be."
-            if start == n - 1:
-                hint = f"The position is right now, but {what}"
-            elif not turned:
-                hint = f"Values stay as they are now, but {where[start]}"
-            else:
-                hint = f"Two things are wrong: {where[start][:-1]}, and {what}"
-            variant = _step(query, keys, values, omega, start, turned)
-            recognise(result, [(variant, hint)], expected)
+        what = "values are rotated, too, and should not be."
+        where = {
+            0: "the query still has position 0 at each step",
+            n: "the query is one position too far: the keys hold its own, the last, already",
+        }
+        mistakes = [(n - 1, True, f"The position is right now, but {what}")]
+        for start, hint in where.items():
+            mistakes += [
+                (start, False, f"Values stay as they are now, but {hint}."),
+                (start, True, f"Two things are wrong: {hint}, and {what}"),
+            ]
+        given = query, keys, values, omega
+        wrong = [(_step(*given, start, turned), hint) for start, turned, hint in mistakes]
         hint = "Rotate the query by its own position, the keys by theirs, and no value."
-        same(result, expected, hint, f"{case}, it")
+        compare(step, given, expected, wrong, hint, "it", case)
     return "the query at its own position, the keys at theirs, and values as they are."
 
 
@@ -186,10 +180,9 @@ def check_rotary(rotary: Function) -> str:
         X = torch.randn(T, width)
         case = f"with {T} rows of width {width} from position {start} on"
         expected = _halves(X, start)
-        result = tensor_like(call(rotary, X, start, case=case), expected, f"{case}, it")
         omega = 10000 ** (-torch.arange(0, width, 2) / width)
         x, y = X.chunk(2, dim=-1)
-        for variant, hint in (
+        mistakes = (
             (X, "Nothing has been rotated."),
             (_turn(X, omega, start), "These are the pairs (0, 1), (2, 3): pair m is (m, m + D/2)."),
             (_halves(X), "The first row stands at position `start`, not at 0."),
@@ -197,11 +190,9 @@ def check_rotary(rotary: Function) -> str:
             (_halves(X, start, sign=-1), "It rotates clockwise: which of x and y gets the minus?"),
             (_halves(X, start, by=2), "The exponent is −2m/D; yours falls twice as fast."),
             (torch.cat((-y, x), dim=-1), "That is a rotation by 90° at every position."),
-        ):
-            recognise(result, [(variant, hint)], expected)
-        same(
-            result, expected, "x cos − y sin, and x sin + y cos, on the two halves.", f"{case}, it"
         )
+        hint = "x cos − y sin, and x sin + y cos, on the two halves."
+        compare(rotary, (X, start), expected, mistakes, hint, "it", case)
     return "pairs half a width apart, and each row at its own position."
 
 
@@ -226,7 +217,6 @@ def _extend(Q: Tensor, K: Tensor, slope: float) -> tuple[Tensor, Tensor]:
         lambda Q, K, slope: _extend(Q, K, 0),
         lambda Q, K, slope: _extend(Q, K, -slope),
         lambda Q, K, slope: _extend(Q, K, slope / math.sqrt(Q.shape[1])),
-        lambda Q, K, slope: _extend(Q, K, -slope / math.sqrt(Q.shape[1])),
         lambda Q, K, slope: _extend(Q, K, slope * math.sqrt(1 + 1 / Q.shape[1])),
     ],
 )
@@ -248,21 +238,15 @@ def check_extend(extend: Function) -> str:
         later = torch.ones(T, T).triu(1) > 0
         scores = (Q @ K.T / math.sqrt(width) + extra).masked_fill(later, -torch.inf)
         result, expected = scores.softmax(dim=-1), _sloped(Q, K, slope)
-        root = math.sqrt(width)
-        for by, hint in (
-            (0, "No weight has changed: what is the same for all keys drops out of the softmax."),
+        mistakes = (
+            (0, "No weight has changed: what all keys share drops out of the softmax."),
             (-slope, "Now far keys gain. The nearest should lose least."),
-            (slope / root, "The slope arrives divided by √d: scores are, and it with them."),
-            (-slope / root, "Two things are wrong: the sign, and the slope comes divided by √d."),
+            (slope / math.sqrt(width), "The slope arrives divided by √d: scores are, and it too."),
             (slope * math.sqrt(1 + 1 / width), "The scores are divided by the √d of before."),
-        ):
-            recognise(result, [(_sloped(Q, K, by), hint)], expected)
-        same(
-            result,
-            expected,
-            "Let the query's new entry be the same at each position, and only the key's differ.",
-            f"{case}, a weight",
         )
+        wrong = [(_sloped(Q, K, by), hint) for by, hint in mistakes]
+        hint = "Let the query's new entry be the same everywhere, and only the key's differ."
+        judge_tensor(result, expected, wrong, hint, f"{case}, a weight")
     return (
         "one coordinate, in which only the keys differ: −s i is the same for all keys of query i."
     )

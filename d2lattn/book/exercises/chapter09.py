@@ -18,6 +18,7 @@ from d2lattn.book.exercises.checking import (
     check,
     judge_letters,
     judge_number,
+    judge_tensor,
     number,
     recognise,
     same,
@@ -32,39 +33,28 @@ from d2lattn.book.exercises.checking import (
 def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float) -> str:
     """Scores 0, 2 and then 4, 3 with powers of 2, values 4, 8 and then 2, 6, by two tiles."""
     one, two = torch.tensor([2, 1.25, 9]), torch.tensor([4, 1.8125, 7.25])
-    result = tensor_like(first, one, "what is kept after tile 1")
-    recognise(
-        result,
-        [
-            (torch.tensor([2, 5.0, 36]), "you took nothing off: less the largest, 2 becomes 0."),
-            (torch.tensor([2, 1.25, 7.2]), "the values are summed here; divide at the end."),
-        ],
-    )
-    same(result, one, "Less the largest the scores are −2 and 0.", "what is kept after tile 1")
-    result = tensor_like(second, two, "what is kept after tile 2")
-    recognise(
-        result,
-        [
-            (torch.tensor([4, 2.75, 14]), "what was kept was not shrunk."),
-            (torch.tensor([4, 1.8125, 14]), "the values shrink as well, by the same factor."),
-            (torch.tensor([4, 2.75, 7.25]), "the sum shrinks as well, by the same factor."),
-            (torch.tensor([4, 2.125, 9.5]), "the largest has grown by 2, and 2 to the −2 is ¼."),
-            (torch.tensor([4, 1.5, 5]), "that is tile 2 alone."),
-            (torch.tensor([2, 7.25, 29]), "the largest so far is 4 now."),
-        ],
-    )
-    same(
-        result,
-        two,
-        "Shrink what was kept by ¼, then add the new keys.",
-        "what is kept after tile 2",
-    )
-    mistakes = {
+    mistakes = [
+        (torch.tensor([2, 5.0, 36]), "you took nothing off: less the largest, 2 becomes 0."),
+        (torch.tensor([2, 1.25, 7.2]), "the values are summed here; divide at the end."),
+    ]
+    hint = "Less the largest the scores are −2 and 0."
+    judge_tensor(first, one, mistakes, hint, "what is kept after tile 1")
+    mistakes = [
+        (torch.tensor([4, 2.75, 14]), "what was kept was not shrunk."),
+        (torch.tensor([4, 1.8125, 14]), "the values shrink as well, by the same factor."),
+        (torch.tensor([4, 2.75, 7.25]), "the sum shrinks as well, by the same factor."),
+        (torch.tensor([4, 2.125, 9.5]), "the largest has grown by 2, and 2 to the −2 is ¼."),
+        (torch.tensor([4, 1.5, 5]), "that is tile 2 alone."),
+        (torch.tensor([2, 7.25, 29]), "the largest so far is 4 now."),
+    ]
+    hint = "Shrink what was kept by ¼, then add the new keys."
+    judge_tensor(second, two, mistakes, hint, "what is kept after tile 2")
+    means = {
         7.25: "7.25 is the values' sum: it is still to be divided.",
         (7.2 + 10 / 3) / 2: "That is the mean of the two tiles' answers, which do not count alike.",
     }
     hint = "The answer is not {:g}: divide the values' sum by the sum."
-    judge_number(answer, 4, mistakes, hint)
+    judge_number(answer, 4, means, hint)
     return "4, though the tiles alone give 7.2 and 3.33: the second counts for far more."
 
 
@@ -297,10 +287,11 @@ def check_windowed(attention: Function) -> str:
             (window - 1, 0, "the window has one key too few."),
             (window, n, "later keys are allowed: i − j is below 0."),
         ]
-        for wide, later, hint in mistakes:
-            variant = _windowed(Q, K, V, wide, tile, later=later)
-            recognise(result, [(variant, f"{case}, {hint}")], expected)
-        same(result, expected, "Mask each tile by the positions of its keys.", f"{case}, it")
+        wrong = [
+            (_windowed(Q, K, V, wide, tile, later=later), hint) for wide, later, hint in mistakes
+        ]
+        hint = "Mask each tile by the positions of its keys."
+        judge_tensor(result, expected, wrong, hint, f"{case}, it")
     if seen.numel >= n * n:
         raise Differs("Right, but a tensor has an entry for each query and key: go tile by tile.")
     return "as PyTorch with this mask, and no tensor is as large as the table."

@@ -13,8 +13,7 @@ from d2lattn.book.exercises.checking import (
     check,
     compare,
     judge_number,
-    recognise,
-    same,
+    judge_tensor,
     several,
 )
 from d2lattn.masks import window_mask
@@ -159,9 +158,9 @@ def check_cached(step: Function) -> str:
                 (new[:, :, start:end], "only the new ones: append them to the cache."),
                 (expected.repeat_interleave(2, dim=1), "repeated: cache them before you copy."),
             )
-            for wrong, why in forms:
-                recognise(kept, [(wrong, f"{case}, {name} are {why}")], expected)
-            same(kept, expected, "Project, split, append.", f"{case}, {name} returned: an entry")
+            wrong = [(form, f"{name} are {why}") for form, why in forms]
+            what = f"{case}, {name} returned: an entry"
+            judge_tensor(kept, expected, wrong, "Project, split, append.", what)
         expected = whole[:, start:end]
         mistakes = (
             ({"diagonal": 0}, "the diagonal of the mask must move: `tril(P)`."),
@@ -170,7 +169,7 @@ def check_cached(step: Function) -> str:
             ({"loud": 0.5}, "divide by the root of a head's width, d = 3, not of D."),
             ({"loud": 3**0.5}, "the scores are still to be divided by √d."),
         )
-        results = [(_cached(*given, **how)[0], f"{case}, {why}") for how, why in mistakes]
-        recognise(parts[0], results, expected)
-        same(parts[0], expected, "Append, copy, mask, attend, merge.", f"{case}, the output")
+        wrong = [(_cached(*given, **how)[0], why) for how, why in mistakes]
+        hint = "Append, copy, mask, attend, merge."
+        judge_tensor(parts[0], expected, wrong, hint, f"{case}, the output")
     return "as PyTorch on the whole text, and the cache holds G heads."

@@ -11,10 +11,9 @@ from d2lattn.book.exercises.checking import (
     LargestTensor,
     call,
     check,
+    compare,
     judge_number,
-    recognise,
-    same,
-    tensor_like,
+    judge_tensor,
 )
 
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -54,9 +53,8 @@ def check_taken_back(
         }),
     )  # fmt: skip
     for name, part, expected, hint, mistakes in parts:
-        result = tensor_like(part, expected, name)
-        recognise(result, [(wrong, why) for why, wrong in mistakes.items()])
-        same(result, expected, hint, name)
+        wrong = [(result, why) for why, result in mistakes.items()]
+        judge_tensor(part, expected, wrong, hint, name)
     return "A pair can be subtracted again, if its key and value are still known."
 
 
@@ -108,11 +106,9 @@ def check_gated_delta(attention: Function) -> str:
         a, b = torch.linspace(0.5, 0.9, length), torch.linspace(0.8, 0.3, length)
         case = f"with {length} tokens"
         expected = _gated(Q, K, V, a, b)
-        answer = call(attention, Q, K, V, a, b, case=case)
-        result = tensor_like(answer, expected, f"{case}, it")
-        results = [(_gated(Q, K, V, a, b, **how), hint) for how, hint in mistakes]
-        recognise(result, [(wrong, f"{case}, {hint}") for wrong, hint in results], expected)
-        same(result, expected, "Decay, correct, read: one line each.", f"{case}, it")
+        wrong = [(_gated(Q, K, V, a, b, **how), hint) for how, hint in mistakes]
+        hint = "Decay, correct, read: one line each."
+        compare(attention, (Q, K, V, a, b), expected, wrong, hint, "it", case)
     return "the matrix decays, is corrected, and is read."
 
 
@@ -161,11 +157,9 @@ def check_chunks(attention: Function) -> str:
         Q, K, V = _drawn(length, 3, 2)
         case = f"with {length} tokens in chunks of {size}"
         expected = _chunks(Q, K, V, size)
-        answer = call(attention, Q, K, V, size, case=case)
-        result = tensor_like(answer, expected, f"{case}, it")
-        results = [(_chunks(Q, K, V, size, **how), hint) for how, hint in mistakes]
-        recognise(result, results, expected)
-        same(result, expected, "Both sums, of the chunk and from before it.", f"{case}, it")
+        wrong = [(_chunks(Q, K, V, size, **how), hint) for how, hint in mistakes]
+        hint = "Both sums, of the chunk and from before it."
+        compare(attention, (Q, K, V, size), expected, wrong, hint, "it", case)
     with LargestTensor() as seen:
         call(attention, *_drawn(200, 3, 2), 50)
     if not 50 * 50 <= seen.numel < 100 * 100:

@@ -282,10 +282,22 @@ def compare(
         atol: see there.
     """
     what = f"{case}, {what}" if case else what
-    result = call(answer, *given, case=case)
-    recognise(result, mistakes, expected, rtol, atol)
-    same(result, expected, hint, what)
-    return tensor_like(result, expected)
+    return judge_tensor(call(answer, *given, case=case), expected, mistakes, hint, what, rtol, atol)
+
+
+def judge_tensor(
+    answer: Any,
+    expected: torch.Tensor,
+    mistakes: Iterable[tuple[Any, str]],
+    hint: str,
+    what: str,
+    rtol: float = RTOL,
+    atol: float = ATOL,
+) -> torch.Tensor:
+    """Compare numbers with mistakes and with what is expected, and read them as a tensor."""
+    recognise(answer, mistakes, expected, rtol, atol)
+    same(answer, expected, hint, what)
+    return tensor_like(answer, expected)
 
 
 def judge_number(
