@@ -53,7 +53,11 @@ class OneLook(nn.Module):
     """Heads, 16 wide in all; a network behind them gets the question, too."""
 
     def __init__(
-        self, value_size: int = 1, num_heads: int = 1, network: bool = False, softmax: bool = True
+        self,
+        value_size: int = 1,
+        num_heads: int = 1,
+        network: bool = False,
+        softmax: bool = True,
     ) -> None:
         super().__init__()
         sizes = 8, 16, value_size, 16  # keys, queries, values, heads together
