@@ -14,9 +14,11 @@ from d2lattn.book.exercises.checking import (
     compare,
     judge_letters,
     judge_statements,
+    judge_tensor,
     number,
     recognise,
     same,
+    several,
     tensor_like,
 )
 
@@ -96,44 +98,26 @@ def _with_large_salience(query: Tensor, keys: Tensor, salience: Tensor) -> tuple
 )
 def check_with_salience(with_salience: Function) -> str:
     """A longer query and longer keys whose dot product is q·k plus the salience of the key."""
-
-    def scores_of(query: Tensor, keys: Tensor, salience: Tensor, case: str = "") -> Tensor:
-        answer = call(with_salience, query, keys, salience, case=case)
-        if not isinstance(answer, tuple | list) or len(answer) != 2:
-            raise Differs("Return two things: the longer query and the longer keys.")
-        num_keys, width = keys.shape
-        longer_query = tensor_like(answer[0], torch.zeros(width + 1), "your query")
-        longer_keys = tensor_like(answer[1], torch.zeros(num_keys, width + 1), "your keys")
-        return longer_keys @ longer_query  # (K, D + 1) x (D + 1) -> (K)
-
     query, keys = torch.randn(3), torch.randn(5, 3)
-    salience = torch.rand(5)
-    scores = scores_of(query, keys, salience)
-    recognise(
-        scores,
-        [
-            (keys @ query, "The salience is lost: the query has a 0 in the new place."),
-            (keys @ query + salience.square(), "The salience is squared. It is the key's alone."),
-        ],
+    salience, wide = torch.rand(5), torch.tensor([-2.0, 0.0, 0.5, 7.0])
+    strong = "with a query three times as strong"
+    cases = (
+        ("with five keys", query, keys, salience, "What must the query hold in the new place?"),
+        (strong, 3 * query, keys, salience, "The salience should not grow with the query."),
+        ("with saliences from -2 to 7", query, keys[:4], wide, "Each salience counts as it is."),
     )
-    same(scores, keys @ query + salience, "What must the query hold in the new place?", "score")
-
-    same(
-        scores_of(3 * query, keys, salience),
-        3 * (keys @ query) + salience,
-        "The salience should not grow with the query.",
-        "with a query three times as strong, the score",
-    )
-
-    query, keys = torch.randn(2), torch.randn(4, 2)
-    salience = torch.tensor([-2.0, 0.0, 0.5, 7.0])
-    case = "with saliences from -2 to 7"
-    same(
-        scores_of(query, keys, salience, case),
-        keys @ query + salience,
-        "A salience below 0, which makes a thing easy to miss, or above 1 counts as it is.",
-        f"{case}, the score",
-    )
+    for case, query, keys, salience, hint in cases:
+        answer = call(with_salience, query, keys, salience, case=case)
+        parts = several(answer, 2, "Return two things: the longer query and the longer keys.")
+        longer_query = tensor_like(parts[0], torch.zeros(4), "your query")
+        longer_keys = tensor_like(parts[1], torch.zeros(len(keys), 4), "your keys")
+        products = keys @ query  # (K, D) x (D) -> (K)
+        mistakes = [
+            (products, "The salience is lost: the query has a 0 in the new place."),
+            (products + salience.square(), "The salience is squared. It is the key's alone."),
+        ]
+        scores = longer_keys @ longer_query  # (K, D + 1) x (D + 1) -> (K)
+        judge_tensor(scores, products + salience, mistakes, hint, f"{case}, the score")
     return "salience is one more entry of the key, and each query has a 1 there."
 
 

@@ -21,7 +21,6 @@ from d2lattn.book.exercises.attending import (
 from d2lattn.book.exercises.checking import (
     Differs,
     Function,
-    NotAttempted,
     agrees,
     call,
     check,
@@ -29,6 +28,7 @@ from d2lattn.book.exercises.checking import (
     judge_letters,
     judge_number,
     judge_statements,
+    module_with,
     number,
     recognise,
     same,
@@ -181,21 +181,12 @@ PROJECTIONS = "W_q", "W_k", "W_v", "W_o"
 )
 def check_multi_head(layer_class: Function) -> str:
     """Compare a class, of (num_hiddens, num_heads), with nn.MultiheadAttention."""
-    layer = call(layer_class, 6, 3)
-    if not isinstance(layer, nn.Module):
-        raise Differs(f"a class of layers is needed; it gave {type(layer).__name__}.")
-    if not list(layer.parameters()):
-        raise NotAttempted
     weights = {f"{name}.weight": torch.randn(6, 6) for name in PROJECTIONS}
-    if {name: tuple(p.shape) for name, p in layer.named_parameters()} != dict.fromkeys(
-        weights, (6, 6)
-    ):
-        found = ", ".join(name for name, _ in layer.named_parameters())
-        raise Differs(
-            "The layer needs four matrices, W_q, W_k, W_v and W_o, each "
-            f"nn.Linear(num_hiddens, num_hiddens, bias=False). Your parameters: {found}."
-        )
-    layer.load_state_dict(weights, strict=False)
+    needs = (
+        "The layer needs four matrices, W_q, W_k, W_v and W_o, each "
+        "nn.Linear(num_hiddens, num_hiddens, bias=False)."
+    )
+    layer = module_with(layer_class, (6, 3), weights, needs)
     pytorch = nn.MultiheadAttention(6, 3, bias=False, batch_first=True)
     *inputs, last = weights.values()
     pytorch.load_state_dict({"in_proj_weight": torch.cat(inputs), "out_proj.weight": last})

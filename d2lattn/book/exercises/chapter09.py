@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import product
 
 import torch
 from torch import Tensor
@@ -104,26 +103,23 @@ def check_attend(attend: Function) -> str:
             result = tensor_like(call(attend, *given, case=case), expected, f"{case}, it")
             if far and not result.isfinite().all():
                 raise Differs(f"{case}, it is not finite: {hint}")
-            for shrinks, finishes in product((True, False), repeat=2):
-                if far or (n < tile and not finishes):
-                    continue
-                if not shrinks and not finishes:
-                    hint = (
-                        "Two things are wrong: both sums must be rescaled alike, and "
-                        "the keys after the last whole tile are lost."
-                    )
-                elif not shrinks:
-                    hint = "s was rescaled, and u was not: multiply both by the same factor."
-                else:
-                    hint = "The keys after the last whole tile are lost: n need not be a multiple."
-                variant = _attend(*given, shrinks, finishes)
-                recognise(result, [(variant, hint)], expected)
-            same(
-                result,
-                expected,
-                "At each tile, multiply both sums by e^(old M − new M), then add.",
-                f"{case}, it",
-            )
+            lost = "the keys after the last whole tile are lost"
+            mistakes = [
+                (False, True, "s was rescaled, and u was not: multiply both by the same factor."),
+                (True, False, f"{lost}: n need not be a multiple."),
+                (
+                    False,
+                    False,
+                    f"Two mistakes: both sums must be rescaled alike, and {lost}.",
+                ),
+            ]
+            wrong = [
+                (_attend(*given, shrinks, finishes), hint)
+                for shrinks, finishes, hint in mistakes
+                if not far and (n >= tile or finishes)
+            ]
+            hint = "At each tile, multiply both sums by e^(old M − new M), then add."
+            judge_tensor(result, expected, wrong, hint, f"{case}, it")
     return "both sums rescaled alike, and the last tile may be short."
 
 

@@ -22,27 +22,25 @@ from d2lattn.masks import window_mask
 @check("10.1", right=(98_304, 24_576, 12_681_216))
 def check_bytes(token: float, shared: float, text: float) -> str:
     """24 layers, 16 heads of 64, 2 bytes; then 4 heads of keys; then a window and first tokens."""
-    expected = 98_304, 24_576, 12_681_216
+    expected = one, fewer, _ = 98_304, 24_576, 12_681_216
     mistakes = (
         {
-            expected[0] // 2: "A token has a key *and* a value.",
-            expected[0] // 24: "That is one layer; there are 24.",
-            expected[0] // 16: "That is one head; there are 16 in each layer.",
-            expected[0] // 4: "That has one byte per number, and keys only.",
-            expected[0] * 16: "64 is the width of one head, and not of all of them.",
+            one // 2: "A token has a key *and* a value.",
+            one // 24: "That is one layer; there are 24.",
+            one // 16: "That is one head; there are 16 in each layer.",
+            one // 4: "That has one byte per number, and keys only.",
+            one * 16: "64 is the width of one head, and not of all of them.",
         },
         {
-            expected[
-                0
-            ]: "Four heads of queries share a head of keys now. Count those that are kept.",
-            expected[0] // 16: "Four share one, so four are left, not one.",
-            expected[0] * 4: "Sharing makes it smaller: divide.",
+            one: "Four heads of queries share a head of keys now. Count those that are kept.",
+            one // 16: "Four share one, so four are left, not one.",
+            one * 4: "Sharing makes it smaller: divide.",
         },
         {
-            expected[1] * 5000: "Of 5,000 tokens, most are behind the window.",
-            expected[1] * 512: "The first four tokens are kept as well.",
-            expected[1] * 508: "The four come besides the window, and not out of it.",
-            expected[0] * 516: "Right tokens; but keys are still shared, as in the second part.",
+            fewer * 5000: "Of 5,000 tokens, most are behind the window.",
+            fewer * 512: "The first four tokens are kept as well.",
+            fewer * 508: "The four come besides the window, and not out of it.",
+            one * 516: "Right tokens; but keys are still shared, as in the second part.",
         },
     )
     names = "bytes a token", "bytes a token, shared", "bytes of the text"

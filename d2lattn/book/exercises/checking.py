@@ -268,18 +268,10 @@ def compare(
     rtol: float = RTOL,
     atol: float = ATOL,
 ) -> torch.Tensor:
-    """Call a reader's function, and compare its tensor with mistakes and with what is expected.
+    """Call a reader's function with what is given, and judge the tensor that it returns.
 
-    Args:
-        answer: the function.
-        given: its arguments.
-        expected: the right result.
-        mistakes: wrong results with their hints, and ``rtol`` and ``atol``, as for `recognise`.
-        hint: what to say to any other wrong result.
-        what: the name of the result.
-        case: which call this is, as for `call`.
-        rtol: see there.
-        atol: see there.
+    ``what`` names the result, and ``case`` says which call this is, as for `call`; the others are
+    those of `judge_tensor`.
     """
     what = f"{case}, {what}" if case else what
     return judge_tensor(call(answer, *given, case=case), expected, mistakes, hint, what, rtol, atol)
@@ -294,10 +286,26 @@ def judge_tensor(
     rtol: float = RTOL,
     atol: float = ATOL,
 ) -> torch.Tensor:
-    """Compare numbers with mistakes and with what is expected, and read them as a tensor."""
+    """Read a tensor, and raise the hint of a foreseen mistake or, if it is wrong, another hint."""
     recognise(answer, mistakes, expected, rtol, atol)
     same(answer, expected, hint, what)
     return tensor_like(answer, expected)
+
+
+def module_with(
+    answer: Any, sizes: Sequence[int], weights: Mapping[str, torch.Tensor], needs: str
+) -> torch.nn.Module:
+    """Make a reader's layer, with these weights in place of its own, or say what it needs."""
+    layer = call(answer, *sizes)
+    if not isinstance(layer, torch.nn.Module):
+        raise Differs(f"a class of layers is needed; it gave {type(layer).__name__}.")
+    if not list(layer.parameters()):
+        raise NotAttempted
+    found = {name: parameter.shape for name, parameter in layer.named_parameters()}
+    if found != {name: weight.shape for name, weight in weights.items()}:
+        raise Differs(f"{needs} Your parameters: {', '.join(found)}.")
+    layer.load_state_dict(weights, strict=False)
+    return layer
 
 
 def judge_number(
