@@ -44,7 +44,7 @@ def check_attend(attend: Function) -> str:
         mistakes = [
             (values.mean(dim=0), "This is average pooling: it does not depend on the query."),
             (scores @ values, "The scores went in as weights. Normalise them in step 2."),
-            (scores @ values / scores.sum(), "You divided the scores by their sum; first exp."),
+            (scores @ values / scores.sum(), "Take exponentials first, then divide by their sum."),
             (scores.exp() @ values, "The exponentials are there, but they do not sum to 1 yet."),
             (values[scores.argmax()], "That is the best key's value; each value has a weight."),
             (_attend(query / width**0.5, keys, values), "Do not divide by √d; chapter 3 does."),

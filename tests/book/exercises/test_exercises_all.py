@@ -271,6 +271,7 @@ def test_a_function_that_changes_its_argument_hears_of_it(check, kind):
 
 @each
 def test_the_right_answer_passes_whatever_device_and_precision_are_the_default(check):
+    luck = torch.get_rng_state()
     torch.set_default_device("meta")
     torch.set_default_dtype(torch.float64)
     try:
@@ -281,6 +282,7 @@ def test_the_right_answer_passes_whatever_device_and_precision_are_the_default(c
         torch.set_default_device(None)
         torch.set_default_dtype(torch.float32)
     assert verdict, verdict
+    assert torch.equal(torch.get_rng_state(), luck), "a reader's random numbers stay the same"
 
 
 def change_each(change, answer):
