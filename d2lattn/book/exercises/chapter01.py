@@ -1,7 +1,6 @@
 """Checks for the exercises of chapter 1, attention cues."""
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -9,13 +8,18 @@ from torch.nn import functional as F
 
 from d2lattn.book.exercises.checking import (
     Differs,
+    Function,
     call,
     check,
+    compare,
+    judge_letters,
+    judge_statements,
+    judge_tensor,
     number,
     recognise,
     same,
+    several,
     tensor_like,
-    truth,
 )
 
 # The three pairs that the chapter works by hand.
@@ -28,58 +32,28 @@ def _attend(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 
 @check("1.5", right=(_attend,))
-def check_attend(attend: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
+def check_attend(attend: Function) -> str:
     """Attention pooling of values that are vectors, by one query."""
-    generator = torch.Generator().manual_seed(11)
-    query, keys = torch.randn(3, generator=generator), torch.randn(4, 3, generator=generator)
-    values = torch.randn(4, 2, generator=generator)
-    scores = keys @ query  # (K, D) x (D) -> (K)
-    expected = _attend(query, keys, values)
-    result = tensor_like(call(attend, query, keys, values), expected, "your output")
-
-    recognise(
-        result,
-        [
-            (
-                values.mean(dim=0),
-                "This is average pooling: your output does not depend on the query.",
-            ),
-            (scores @ values, "The scores went in as weights. Step 2 is missing: normalise them."),
-            (
-                scores / scores.sum() @ values,
-                "You divided scores by their sum; take their exponentials first (softmax).",
-            ),
-            (scores.exp() @ values, "The exponentials are there, but they do not sum to 1 yet."),
-            (
-                values[scores.argmax()],
-                "This is the value of the best key alone. Every value gets its weight.",
-            ),
-            (
-                (scores / math.sqrt(3)).softmax(dim=0) @ values,
-                "You scaled by √d. That is chapter 3's idea; here the score is q·k itself.",
-            ),
-        ],
-    )
-    same(
-        result, expected, "Score = q·k, softmax over the keys, then weights times values.", "output"
-    )
-
-    shuffled = torch.tensor([2, 0, 3, 1])
-    again = tensor_like(call(attend, query, keys[shuffled], values[shuffled]), expected, "output")
-    same(
-        again, expected, "The order of the pairs must not matter.", "for shuffled pairs, the output"
-    )
-
-    for num_keys, width in ((7, 2), (1, 5)):
-        query = torch.randn(width, generator=generator)
-        keys = torch.randn(num_keys, width, generator=generator)
-        values = torch.randn(num_keys, 3, generator=generator)
-        keys[-1] = keys[0]  # two pairs may have the same key, and both count
+    for num_keys, width in ((4, 3), (7, 2), (1, 5)):
+        query, keys = torch.randn(width), torch.randn(num_keys, width)
+        values = torch.randn(num_keys, 2)
+        if num_keys == 7:
+            keys[-1] = keys[0]  # two pairs may have the same key, and both count
+        scores = keys @ query  # (K, D) x (D) -> (K)
         expected = _attend(query, keys, values)
+        mistakes = [
+            (values.mean(dim=0), "This is average pooling: it does not depend on the query."),
+            (scores @ values, "The scores went in as weights. Normalise them in step 2."),
+            (scores @ values / scores.sum(), "Take exponentials first, then divide by their sum."),
+            (scores.exp() @ values, "The exponentials are there, but they do not sum to 1 yet."),
+            (values[scores.argmax()], "That is the best key's value; each value has a weight."),
+            (_attend(query / width**0.5, keys, values), "Do not divide by √d; chapter 3 does."),
+        ]
+        hint = "Score = q·k, softmax over the keys, then weights times values."
         case = f"with {num_keys} keys of width {width}"
-        result = call(attend, query, keys, values, case=case)
-        hint = "Take the sizes from the arguments; each pair counts, also two with the same key."
-        same(result, expected, hint, f"{case}, your output")
+        compare(attend, (query, keys, values), expected, mistakes, hint, case=case)
+        given = query, keys.flip(0), values.flip(0)
+        compare(attend, given, expected, [], "The order must not matter.", case="in another order")
     return "compare, normalise, sum; and the order of the pairs does not matter."
 
 
@@ -122,49 +96,28 @@ def _with_large_salience(query: Tensor, keys: Tensor, salience: Tensor) -> tuple
         lambda query, keys, salience: _with_salience(query, keys, salience.square()),
     ],
 )
-def check_with_salience(
-    with_salience: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
-) -> str:
+def check_with_salience(with_salience: Function) -> str:
     """A longer query and longer keys whose dot product is q·k plus the salience of the key."""
-
-    def scores_of(query: Tensor, keys: Tensor, salience: Tensor, case: str = "") -> Tensor:
+    query, keys = torch.randn(3), torch.randn(5, 3)
+    salience, wide = torch.rand(5), torch.tensor([-2.0, 0.0, 0.5, 7.0])
+    strong = "with a query three times as strong"
+    cases = (
+        ("with five keys", query, keys, salience, "What must the query hold in the new place?"),
+        (strong, 3 * query, keys, salience, "The salience should not grow with the query."),
+        ("with saliences from -2 to 7", query, keys[:4], wide, "Each salience counts as it is."),
+    )
+    for case, query, keys, salience, hint in cases:
         answer = call(with_salience, query, keys, salience, case=case)
-        if not isinstance(answer, tuple | list) or len(answer) != 2:
-            raise Differs("Return two things: the longer query and the longer keys.")
-        num_keys, width = keys.shape
-        longer_query = tensor_like(answer[0], torch.zeros(width + 1), "your query")
-        longer_keys = tensor_like(answer[1], torch.zeros(num_keys, width + 1), "your keys")
-        return longer_keys @ longer_query  # (K, D + 1) x (D + 1) -> (K)
-
-    generator = torch.Generator().manual_seed(13)
-    query, keys = torch.randn(3, generator=generator), torch.randn(5, 3, generator=generator)
-    salience = torch.rand(5, generator=generator)
-    scores = scores_of(query, keys, salience)
-    recognise(
-        scores,
-        [
-            (keys @ query, "The salience is lost: the query has a 0 in the new place."),
-            (keys @ query + salience.square(), "The salience is squared. It is the key's alone."),
-        ],
-    )
-    same(scores, keys @ query + salience, "What must the query hold in the new place?", "score")
-
-    same(
-        scores_of(3 * query, keys, salience),
-        3 * (keys @ query) + salience,
-        "The salience should not grow with the query.",
-        "with a query three times as strong, the score",
-    )
-
-    query, keys = torch.randn(2, generator=generator), torch.randn(4, 2, generator=generator)
-    salience = torch.tensor([-2.0, 0.0, 0.5, 7.0])
-    case = "with saliences from -2 to 7"
-    same(
-        scores_of(query, keys, salience, case),
-        keys @ query + salience,
-        "A salience below 0, which makes a thing easy to miss, or above 1 counts as it is.",
-        f"{case}, the score",
-    )
+        parts = several(answer, 2, "Return two things: the longer query and the longer keys.")
+        longer_query = tensor_like(parts[0], torch.zeros(4), "your query")
+        longer_keys = tensor_like(parts[1], torch.zeros(len(keys), 4), "your keys")
+        products = keys @ query  # (K, D) x (D) -> (K)
+        mistakes = [
+            (products, "The salience is lost: the query has a 0 in the new place."),
+            (products + salience.square(), "The salience is squared. It is the key's alone."),
+        ]
+        scores = longer_keys @ longer_query  # (K, D + 1) x (D + 1) -> (K)
+        judge_tensor(scores, products + salience, mistakes, hint, f"{case}, the score")
     return "salience is one more entry of the key, and each query has a 1 there."
 
 
@@ -194,9 +147,9 @@ def _softmax(scores: Tensor) -> Tensor:
     right=(_softmax,),
     wrong=[lambda scores: scores.exp() / scores.exp().sum(dim=-1, keepdim=True)],
 )
-def check_softmax(softmax: Callable[[Tensor], Tensor]) -> str:
+def check_softmax(softmax: Function) -> str:
     """Softmax along the last axis, for scores of any size."""
-    scores = torch.randn(2, 2, 3, generator=torch.Generator().manual_seed(10))
+    scores = torch.randn(2, 2, 3)
     powers = scores.exp()
     result = tensor_like(call(softmax, scores), scores, "your weights")
     mistakes = [
@@ -223,46 +176,45 @@ def _attend_all(queries: Tensor, keys: Tensor, values: Tensor, temperature: floa
 
 
 @check("1.2", right=(_attend_all,))
-def check_attend_all(attend: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> str:
+def check_attend_all(attend: Function) -> str:
     """Attention of many queries at a temperature, as PyTorch computes it."""
-    generator = torch.Generator().manual_seed(12)
     for num_queries, num_keys, temperature in ((4, 3, 2.0), (1, 6, 0.5), (3, 1, 9.0)):
-        queries = torch.randn(num_queries, 2, generator=generator)
-        keys = torch.randn(num_keys, 2, generator=generator)
-        values = torch.randn(num_keys, 5, generator=generator)
+        queries = torch.randn(num_queries, 2)
+        keys = torch.randn(num_keys, 2)
+        values = torch.randn(num_keys, 5)
         scores = queries @ keys.T  # (Q, D) x (D, K) -> (Q, K)
         expected = F.scaled_dot_product_attention(queries, keys, values, scale=1 / temperature)
         case = f"with {num_queries} queries and {num_keys} keys"
-        result = call(attend, queries, keys, values, temperature, case=case)
-        result = tensor_like(result, expected, f"{case}, your answer")
         mistakes = [
             ((scores * temperature).softmax(dim=-1), "Divide by the temperature."),
             (scores.softmax(dim=-1), "The temperature does not count yet."),
             ((scores / temperature).softmax(dim=0), "The softmax runs along the keys, a row."),
             (scores / temperature, "These are scores times values. The softmax is missing."),
         ]
-        recognise(result, [(weights @ values, hint) for weights, hint in mistakes], expected)
         hint = "Scores are queries @ keys.T, a row for each query and a column for each key."
-        same(result, expected, hint, f"{case}, your answer")
+        given = queries, keys, values, temperature
+        compare(
+            attend,
+            given,
+            expected,
+            [(weights @ values, hint) for weights, hint in mistakes],
+            hint,
+            "your answer",
+            case=case,
+        )
     return "the same as F.scaled_dot_product_attention with scale=1 / temperature."
 
 
 @check("1.6", right=("AD",), wrong=["ABD", "ACD", "D", "A", "AX"])
 def check_attention_matrices(names: str) -> str:
     """Which of the workshop's four matrices can be attention weights: A and D."""
-    if not isinstance(names, str):
-        raise Differs(f"Name them in one string, such as 'AB'; this is {type(names).__name__}.")
-    chosen = set(names.upper()) - set(" ,")
-    if unknown := sorted(chosen - set("ABCD")):
-        raise Differs(f"There are A, B, C and D; {unknown[0]!r} is none of them.")
-    if "B" in chosen:
-        raise Differs("The columns of B add up to 1. Along which axis does the softmax run?")
-    if "C" in chosen:
-        raise Differs("C has a weight below 0, and an exponential is never negative.")
-    if "A" not in chosen:
-        raise Differs("Queries and keys may differ in number. What about A?")
-    if "D" not in chosen:
-        raise Differs("In D all weights are equal: average pooling. Is that forbidden?")
+    reasons = {
+        "A": "queries and keys may differ in number.",
+        "B": "its columns add up to 1. Along which axis does the softmax run?",
+        "C": "it has a weight below 0, and an exponential is never negative.",
+        "D": "all its weights are equal: average pooling. Is that forbidden?",
+    }
+    judge_letters(names, "AD", reasons)
     return "no weight below 0, and each row adds up to 1; columns may add up to anything."
 
 
@@ -270,16 +222,12 @@ def check_attention_matrices(names: str) -> str:
 def check_claims(first: bool, second: bool) -> str:
     """Which of two captions the workshop's matrices support: not the first, but the second."""
     claims = [
-        truth(answer, f"your answer to the {which} claim")
-        for which, answer in (("first", first), ("second", second))
+        (
+            False,
+            "it rests on the dark cells on the right. Print their weights beside 1/6, the weight "
+            "that average pooling gives to each of six keys.",
+        ),
+        (True, "print each row's largest weight on the left, and where it is. Is it above 3/6?"),
     ]
-    if claims[0]:
-        raise Differs(
-            "The first claim rests on the dark cells on the right. Print their weights beside "
-            "1/6, the weight that average pooling gives to each of six keys."
-        )
-    if not claims[1]:
-        raise Differs(
-            "Print each row's largest weight on the left and where it stands. Is it above 3/6?"
-        )
+    judge_statements((first, second), claims)
     return "a colour has no meaning without the number that it stands for."

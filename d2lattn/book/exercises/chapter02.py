@@ -1,6 +1,5 @@
 """Checks for chapter 2: Nadaraya-Watson kernel regression."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,9 +8,12 @@ from torch import Tensor
 
 from d2lattn.book.exercises.checking import (
     Differs,
+    Function,
     agrees,
     call,
     check,
+    compare,
+    judge_number,
     number,
     recognise,
     same,
@@ -33,11 +35,7 @@ def _underflowing(query: Tensor, keys: Tensor, bandwidth: float) -> Tensor:
     return heights / heights.sum()
 
 
-@check(
-    "2.3",
-    right=(_gaussian_weights,),
-    wrong=[_underflowing],
-)
+@check("2.3", right=(_gaussian_weights,), wrong=[_underflowing])
 def check_gaussian_weights(answer: Any) -> str:
     """Check ``gaussian_weights(query, keys, bandwidth)``: the weights of one query, shape (K,)."""
     few, more = torch.tensor([0.0, 1.5, 4.0]), torch.tensor([-3.0, 0.5, -3.0, 2.0, -1.5])
@@ -47,25 +45,18 @@ def check_gaussian_weights(answer: Any) -> str:
         difference = query - keys
         score = -(difference**2) / (2 * bandwidth**2)
         expected = _gaussian_weights(query, keys, bandwidth)
-        result = tensor_like(call(answer, query, keys, bandwidth), expected, "the weights")
         mistakes = [
             (torch.exp(score), "These are heights, not weights: divide by their sum."),
-            (
-                torch.softmax(-score, dim=0),
-                "The farthest key weighs most. Which sign does the score need?",
-            ),
+            (torch.softmax(-score, dim=0), "The farthest key weighs most: check the score's sign."),
             (torch.softmax(2 * score, dim=0), "The Gaussian has a 2 under the fraction: −u²/2."),
-            (
-                torch.softmax(-(difference**2) / 2, dim=0),
-                "The bandwidth changes nothing. Divide the difference by it first.",
-            ),
+            (torch.softmax(-(difference**2) / 2, dim=0), "Divide the difference by the bandwidth."),
         ]
-        recognise(result, mistakes, expected, rtol=1e-3, atol=1e-4)
-        same(result, expected, "The weights are softmax(−u²/2) with u = (query − key) / bandwidth.")
+        hint = "The weights are softmax(−u²/2) with u = (query − key) / bandwidth."
+        given = query, keys, bandwidth
+        compare(answer, given, expected, mistakes, hint, "the weights", rtol=1e-3, atol=1e-4)
     for place, keys, bandwidth in ((1000.0, few, 1.0), (-1000.0, more, 0.5)):
-        result = tensor_like(
-            call(answer, torch.tensor(place), keys, bandwidth), keys, "the weights"
-        )
+        given = torch.tensor(place), keys, bandwidth
+        result = tensor_like(call(answer, *given), keys, "the weights")
         if result.isnan().any() or (result == 0).all():
             raise Differs(
                 f"Near the keys all is right, but for a query at {place:g} the sum of your heights "
@@ -80,24 +71,18 @@ def check_gaussian_weights(answer: Any) -> str:
 @check("2.1", right=(22 / 7,))
 def check_by_hand(answer: Any) -> str:
     """Check the prediction by hand: keys 0, 1, 3, values 2, 4, 9, query 1, Epanechnikov, h = 2."""
-    result = number(answer, "the prediction")
-    if abs(result - 22 / 7) < 0.006:
-        return "right: (0.75 · 2 + 1 · 4) / 1.75 = 22/7. The key at 3 is at the edge and weighs 0."
-    recognise(
-        result,
-        [
-            (10 / 3, "That is the triangular kernel, 1 − |u|. Epanechnikov's is 1 − u²."),
-            (5.0, "That is the plain mean of all three values, or the boxcar kernel."),
-            (5.5, "Divide by the sum of the heights, so that the weights sum to 1."),
-            (4.125, "The constant 3/4 cancels only when you divide by the sum of the heights."),
-        ],
-        rtol=0,
-        atol=0.006,
+    mistakes = {
+        10 / 3: "That is the triangular kernel, 1 − |u|. Epanechnikov's is 1 − u².",
+        5.0: "That is the plain mean of all three values, or the boxcar kernel.",
+        5.5: "Divide by the sum of the heights, so that the weights sum to 1.",
+        4.125: "The constant 3/4 cancels only when you divide by the sum of the heights.",
+    }
+    hint = (
+        "{:.3f} is not the prediction. Write u = (1 − key) / 2 for each key, then 1 − u², then "
+        "divide by the sum."
     )
-    raise Differs(
-        f"{result:.3f} is not the prediction. Write u = (1 − key) / 2 for each key, then 1 − u², "
-        "then divide by the sum."
-    )
+    judge_number(answer, 22 / 7, mistakes, hint, "the prediction", rtol=0, atol=0.006)
+    return "right: (0.75 · 2 + 1 · 4) / 1.75 = 22/7. The key at 3 is at the edge and weighs 0."
 
 
 def _left_out(keys: Tensor, values: Tensor, bandwidth: float) -> Tensor:
@@ -125,27 +110,19 @@ def check_left_out_predictions(answer: Any) -> str:
     twice = torch.tensor([1.0, -1.0, 1.0]), torch.tensor([2.0, 7.0, 4.0])
     for (keys, values), bandwidth in ((few, 0.5), (few, 2.0), (twice, 1.5)):
         expected = _left_out(keys, values, bandwidth)
-        result = tensor_like(call(answer, keys, values, bandwidth), expected, "the predictions")
         with_own, weights = nadaraya_watson(keys, keys, values, bandwidth)
         unscaled = with_own - weights.diagonal() * values
-        recognise(
-            result,
-            [
-                (with_own, "Each point still sees its own value. Mask the diagonal."),
-                (
-                    unscaled,
-                    "The own weights are gone, but the rows no longer sum to 1. Mask the scores "
-                    "with −inf before the softmax.",
-                ),
-            ],
-            rtol=1e-3,
-            atol=1e-4,
-        )
-        same(
-            result,
-            expected,
-            "Each point is predicted from all the others, with weights that sum to 1.",
-        )
+        mistakes = [
+            (with_own, "Each point still sees its own value. Mask the diagonal."),
+            (
+                unscaled,
+                "The own weights are gone, but the rows no longer sum to 1. Mask the scores "
+                "with −inf before the softmax.",
+            ),
+        ]
+        hint = "Each point is predicted from all the others, with weights that sum to 1."
+        given = keys, values, bandwidth
+        compare(answer, given, expected, mistakes, hint, "the predictions", rtol=1e-3, atol=1e-4)
 
     # Far from all others a point's own weight is 1 in floating point, and so far off that a
     # finite number in place of −inf is not low enough.
@@ -220,11 +197,10 @@ def _learned_w(
 
 
 @check("2.8", right=(_learned_w,))
-def check_learned_w(learn_w: Callable[..., Any]) -> str:
+def check_learned_w(learn_w: Function) -> str:
     """Kernel regression whose w is learned by gradient descent, each point left out of its keys."""
-    generator = torch.Generator().manual_seed(8)
     keys = torch.linspace(0, 5, 12)
-    values = keys.sin() + torch.randn(12, generator=generator) / 4
+    values = keys.sin() + torch.randn(12) / 4
     given = keys, values, 1.0, 0.5, 3
     result = number(call(learn_w, *given), "your w")
     mistakes = [
@@ -272,23 +248,15 @@ def check_bench(answer: Any) -> str:
 @check("2.2", right=(0.32,))
 def check_temperature(answer: Any) -> str:
     """Check the temperature that does what bandwidth 0.4 does, for minus the squared distance."""
-    result = number(answer, "the temperature")
-    recognise(
-        result,
-        [
-            (0.16, "That is h². The Gaussian's exponent has a 2 below the line: −d² / (2h²)."),
-            (0.8, "Square the bandwidth: the score is minus the *squared* distance."),
-            (2.5, "That is w = 1/h. A temperature divides the score."),
-            (0.4, "That is the bandwidth itself; distances are divided by it and then squared."),
-        ],
-        rtol=0,
-        atol=0.004,
-    )
-    if abs(result - 0.32) < 0.004:
-        return "right: τ = 2h² = 0.32. Half the bandwidth is a quarter of the temperature."
-    raise Differs(
-        f"{result:.3f} is not it. Put −d² / τ and −(d / h)² / 2 equal, and solve for τ at h = 0.4."
-    )
+    mistakes = {
+        0.16: "That is h². The Gaussian's exponent has a 2 below the line: −d² / (2h²).",
+        0.8: "Square the bandwidth: the score is minus the *squared* distance.",
+        2.5: "That is w = 1/h. A temperature divides the score.",
+        0.4: "That is the bandwidth itself; distances are divided by it and then squared.",
+    }
+    hint = "{:.3f} is not it. Put −d² / τ and −(d / h)² / 2 equal, and solve for τ at h = 0.4."
+    judge_number(answer, 0.32, mistakes, hint, "the temperature", rtol=0, atol=0.004)
+    return "right: τ = 2h² = 0.32. Half the bandwidth is a quarter of the temperature."
 
 
 def _predict(query: Tensor, keys: Tensor, values: Tensor, bandwidths: Tensor) -> Tensor:
@@ -299,35 +267,25 @@ def _predict(query: Tensor, keys: Tensor, values: Tensor, bandwidths: Tensor) ->
 @check("2.5", right=(_predict,))
 def check_two_features(answer: Any) -> str:
     """Check ``predict(query, keys, values, bandwidths)``: (D,), (K, D), (K,), (D,) -> a number."""
-    generator = torch.Generator().manual_seed(2)
     for num_keys, widths in ((4, (0.6, 3.0)), (6, (2.0, 0.5)), (5, (2.0, 0.3, 1.0))):
         bandwidths = torch.tensor(widths)
-        keys = torch.randn(num_keys, len(widths), generator=generator)
-        query, values = keys.mean(dim=0), 10 * torch.rand(num_keys, generator=generator)
+        keys = torch.randn(num_keys, len(widths))
+        query, values = keys.mean(dim=0), 10 * torch.rand(num_keys)
         u = (query - keys) / bandwidths  # (D,) - (K, D) -> (K, D)
 
         def pooled(scores: Tensor, values: Tensor = values) -> Tensor:
             return scores.softmax(dim=0) @ values  # (K,) x (K,) -> ()
 
         expected = _predict(query, keys, values, bandwidths)
-        result = tensor_like(
-            call(answer, query, keys, values, bandwidths), expected, "the prediction"
-        )
         mistakes = [
             (pooled(-u.abs().sum(dim=1) / 2), "Square each u before you add them."),
-            (
-                pooled(-(u.sum(dim=1) ** 2) / 2),
-                "You add the features and then square: differences of unlike sign cancel. Square "
-                "first.",
-            ),
+            (pooled(-(u.sum(dim=1) ** 2) / 2), "Square each u first; unlike signs cancel here."),
             (pooled(-(u**2).sum(dim=1)), "The Gaussian has a 2 below the line: −½ Σ u²."),
-            (
-                pooled(-((query - keys) ** 2).sum(dim=1) / 2),
-                "The bandwidths change nothing. Divide each feature's difference by its own.",
-            ),
+            (pooled(-((query - keys) ** 2).sum(dim=1) / 2), "Divide by the bandwidths first."),
         ]
-        recognise(result, mistakes, expected, rtol=1e-3, atol=1e-4)
-        same(result, expected, "The score of a key is −½ of the sum of its u² over the features.")
+        hint = "The score of a key is −½ of the sum of its u² over the features."
+        given = query, keys, values, bandwidths
+        compare(answer, given, expected, mistakes, hint, "the prediction", rtol=1e-3, atol=1e-4)
     return "right. With a very wide bandwidth, a feature no longer matters."
 
 
@@ -347,25 +305,23 @@ def suspicious_sample() -> tuple[Tensor, Tensor]:
 HONEST, COPIES_SEEN, STILL_DOUBLE = 0.3849, 0.3115, 0.0260
 
 
-@check("2.9", right=(0.385,), wrong=[0.0, 0.3849**0.5, 0.3115, 1.0])
+@check("2.9", right=(0.385,))
 def check_audit(answer: Any) -> str:
     """Check the honest least leave-one-out error of the suspicious sample."""
-    result = number(answer, "the error")
-    if abs(result - HONEST) < 0.004:
-        return (
-            "right. Every point was entered twice, so each still had its copy among the keys. "
-            "Remove duplicates before you leave one out."
-        )
-    if -1e-6 < result < 0.01 or abs(result - STILL_DOUBLE) < 0.004:
-        raise Differs("That is the error in the report, too good to be true. Print the first rows.")
-    if abs(result - HONEST**0.5) < 0.004:
-        raise Differs("That is the root. Give the mean square, as leave_one_out_error does.")
-    if abs(result - COPIES_SEEN) < 0.004:
-        raise Differs(
-            "You found a bandwidth that is honest, and the copies still stand among the keys when "
-            "the error is measured. Keep one row of each pair."
-        )
-    raise Differs(
-        f"{result:.3f} is not it. Which key equals a point that is left out? Keep one row of "
-        "each pair, and search the bandwidth from 0.02 to 1 again."
+    report = "That is the error in the report, too good to be true. Print the first rows."
+    mistakes = {
+        0.0: report,
+        STILL_DOUBLE: report,
+        HONEST**0.5: "That is the root. Give the mean square, as leave_one_out_error does.",
+        COPIES_SEEN: "You found a bandwidth that is honest, and the copies still stand among the "
+        "keys when the error is measured. Keep one row of each pair.",
+    }
+    hint = (
+        "{:.3f} is not it. Which key equals a point that is left out? Keep one row of each pair, "
+        "and search the bandwidth from 0.02 to 1 again."
+    )
+    judge_number(answer, HONEST, mistakes, hint, "the error", rtol=0, atol=0.004)
+    return (
+        "right. Every point was entered twice, so each still had its copy among the keys. "
+        "Remove duplicates before you leave one out."
     )

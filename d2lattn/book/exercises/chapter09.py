@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import product
 
 import torch
 from torch import Tensor
@@ -11,11 +10,14 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from d2lattn.book.exercises.checking import (
     Differs,
+    Function,
     LargestTensor,
     agrees,
     call,
     check,
-    letters_of,
+    judge_letters,
+    judge_number,
+    judge_tensor,
     number,
     recognise,
     same,
@@ -30,39 +32,28 @@ from d2lattn.book.exercises.checking import (
 def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float) -> str:
     """Scores 0, 2 and then 4, 3 with powers of 2, values 4, 8 and then 2, 6, by two tiles."""
     one, two = torch.tensor([2, 1.25, 9]), torch.tensor([4, 1.8125, 7.25])
-    result = tensor_like(first, one, "what is kept after tile 1")
-    recognise(
-        result,
-        [
-            (torch.tensor([2, 5.0, 36]), "you took nothing off: less the largest, 2 becomes 0."),
-            (torch.tensor([2, 1.25, 7.2]), "the values are summed here; divide at the end."),
-        ],
-    )
-    same(result, one, "Less the largest the scores are −2 and 0.", "what is kept after tile 1")
-    result = tensor_like(second, two, "what is kept after tile 2")
-    recognise(
-        result,
-        [
-            (torch.tensor([4, 2.75, 14]), "what was kept was not shrunk."),
-            (torch.tensor([4, 1.8125, 14]), "the values shrink as well, by the same factor."),
-            (torch.tensor([4, 2.75, 7.25]), "the sum shrinks as well, by the same factor."),
-            (torch.tensor([4, 2.125, 9.5]), "the largest has grown by 2, and 2 to the −2 is ¼."),
-            (torch.tensor([4, 1.5, 5]), "that is tile 2 alone."),
-            (torch.tensor([2, 7.25, 29]), "the largest so far is 4 now."),
-        ],
-    )
-    same(
-        result,
-        two,
-        "Shrink what was kept by ¼, then add the new keys.",
-        "what is kept after tile 2",
-    )
-    value = number(answer, "the answer")
-    mean = "That is the mean of the two tiles' answers, which do not count alike."
-    recognise(value, [(7.25, "7.25 is the values' sum: it is still to be divided.")], rtol=1e-9)
-    recognise(value, [((7.2 + 10 / 3) / 2, mean)], rtol=1e-2)
-    if not math.isclose(value, 4, rel_tol=1e-3):
-        raise Differs(f"The answer is not {value:g}: divide the values' sum by the sum.")
+    mistakes = [
+        (torch.tensor([2, 5.0, 36]), "you took nothing off: less the largest, 2 becomes 0."),
+        (torch.tensor([2, 1.25, 7.2]), "the values are summed here; divide at the end."),
+    ]
+    hint = "Less the largest the scores are −2 and 0."
+    judge_tensor(first, one, mistakes, hint, "what is kept after tile 1")
+    mistakes = [
+        (torch.tensor([4, 2.75, 14]), "what was kept was not shrunk."),
+        (torch.tensor([4, 1.8125, 14]), "the values shrink as well, by the same factor."),
+        (torch.tensor([4, 2.75, 7.25]), "the sum shrinks as well, by the same factor."),
+        (torch.tensor([4, 2.125, 9.5]), "the largest has grown by 2, and 2 to the −2 is ¼."),
+        (torch.tensor([4, 1.5, 5]), "that is tile 2 alone."),
+        (torch.tensor([2, 7.25, 29]), "the largest so far is 4 now."),
+    ]
+    hint = "Shrink what was kept by ¼, then add the new keys."
+    judge_tensor(second, two, mistakes, hint, "what is kept after tile 2")
+    means = {
+        7.25: "7.25 is the values' sum: it is still to be divided.",
+        (7.2 + 10 / 3) / 2: "That is the mean of the two tiles' answers, which do not count alike.",
+    }
+    hint = "The answer is not {:g}: divide the values' sum by the sum."
+    judge_number(answer, 4, means, hint)
     return "4, though the tiles alone give 7.2 and 3.33: the second counts for far more."
 
 
@@ -95,12 +86,11 @@ def _overflowing(query: Tensor, keys: Tensor, values: Tensor, tile: int) -> Tens
 
 
 @check("9.2", right=(_attend,), wrong=[_overflowing, partial(_attend, top=0.0)])
-def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
+def check_attend(attend: Function) -> str:
     """Attention of one query, read tile by tile."""
     for n, width, tile in ((7, 4, 3), (6, 2, 2), (5, 3, 5), (4, 2, 9)):
-        generator = torch.Generator().manual_seed(92)
-        keys, values = 2 * torch.randn(2, n, width, generator=generator)
-        query = 2 * torch.randn(width, generator=generator)
+        keys, values = 2 * torch.randn(2, n, width)
+        query = 2 * torch.randn(width)
         keys = keys[(keys @ query).argsort(descending=n % 2 == 0)]  # 7: each tile has a larger one
         low = -2000 * query.abs(), keys.abs(), values, tile
         for far, given, hint in (
@@ -113,26 +103,23 @@ def check_attend(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str
             result = tensor_like(call(attend, *given, case=case), expected, f"{case}, it")
             if far and not result.isfinite().all():
                 raise Differs(f"{case}, it is not finite: {hint}")
-            for shrinks, finishes in product((True, False), repeat=2):
-                if far or (n < tile and not finishes):
-                    continue
-                if not shrinks and not finishes:
-                    hint = (
-                        "Two things are wrong: both sums must be rescaled alike, and "
-                        "the keys after the last whole tile are lost."
-                    )
-                elif not shrinks:
-                    hint = "s was rescaled, and u was not: multiply both by the same factor."
-                else:
-                    hint = "The keys after the last whole tile are lost: n need not be a multiple."
-                variant = _attend(*given, shrinks, finishes)
-                recognise(result, [(variant, hint)], expected)
-            same(
-                result,
-                expected,
-                "At each tile, multiply both sums by e^(old M − new M), then add.",
-                f"{case}, it",
-            )
+            lost = "the keys after the last whole tile are lost"
+            mistakes = [
+                (False, True, "s was rescaled, and u was not: multiply both by the same factor."),
+                (True, False, f"{lost}: n need not be a multiple."),
+                (
+                    False,
+                    False,
+                    f"Two mistakes: both sums must be rescaled alike, and {lost}.",
+                ),
+            ]
+            wrong = [
+                (_attend(*given, shrinks, finishes), hint)
+                for shrinks, finishes, hint in mistakes
+                if not far and (n >= tile or finishes)
+            ]
+            hint = "At each tile, multiply both sums by e^(old M − new M), then add."
+            judge_tensor(result, expected, wrong, hint, f"{case}, it")
     return "both sums rescaled alike, and the last tile may be short."
 
 
@@ -167,7 +154,7 @@ def _merge_from(top: float, one: State, other: State) -> State:
         lambda one, other: _merge_from(max(abs(one[0]), abs(other[0])), one, other),
     ],
 )
-def check_merge(merge: Callable[[State, State], State]) -> str:
+def check_merge(merge: Function) -> str:
     """What two friends kept, made one: largest score, sum, and sum of the values."""
     pairs: list[tuple[State, State]] = [
         ((1.0, 1.5, 2.5), (2.0, 1.25, 4.0)),
@@ -234,20 +221,16 @@ BOXES: dict[str, Box] = {
 """Four ways to sum (scores, values) in tiles of two, for exercise 9.4: two cannot be broken."""
 
 
-@check("9.4", right=({"B", "D"},), wrong=["B", "D", "AC", "ABD", "BCD", "E"])
+@check("9.4", right=({"B", "D"},), wrong=["B", "D", "ABD", "BCD", "E"])
 def check_boxes(letters: Iterable[str]) -> str:
     """Which of the boxes no scores can break."""
-    hint = 'Answer with a set of letters from A to D, such as {"A", "B"}.'
-    result = letters_of(letters, BOXES, hint)
-    if result == {"A", "C"}:
-        raise Differs("These are the two that break: it is the others.")
-    if "A" in result:
-        raise Differs("A breaks if the scores fall. Give its first tile a score of 500.")
-    if "C" in result:
-        raise Differs("C breaks if the scores rise. Give its second tile a score of 500.")
-    if result != {"B", "D"}:
-        (missing,) = {"B", "D"} - result
-        raise Differs(f"{missing} holds as well: by which scores did you break it?")
+    reasons = {
+        "A": "it breaks if the scores fall. Give its first tile a score of 500.",
+        "B": "it holds: by which scores did you break it?",
+        "C": "it breaks if the scores rise. Give its second tile a score of 500.",
+        "D": "it holds: by which scores did you break it?",
+    }
+    judge_letters(letters, "BD", reasons)
     return (
         "B takes off the largest so far, D goes over the scores twice; A takes each tile's own, "
         "C for ever the first one's."
@@ -277,11 +260,10 @@ def _windowed(
 
 
 @check("9.5", right=(_windowed,), wrong=[partial(_windowed, start=-torch.inf)])
-def check_windowed(attention: Callable[[Tensor, Tensor, Tensor, int, int], Tensor]) -> str:
+def check_windowed(attention: Function) -> str:
     """Causal attention with a window for all queries, tile by tile, from an empty cell."""
     for n, window, tile in ((8, 3, 2), (7, 2, 3), (64, 9, 4)):
-        generator = torch.Generator().manual_seed(95)
-        Q, K, V = torch.randn(3, n, 2, generator=generator)
+        Q, K, V = torch.randn(3, n, 2)
         case = f"with {n} tokens, a window of {window} and tiles of {tile}"
         i = torch.arange(n)
         ago = i[:, None] - i
@@ -301,10 +283,11 @@ def check_windowed(attention: Callable[[Tensor, Tensor, Tensor, int, int], Tenso
             (window - 1, 0, "the window has one key too few."),
             (window, n, "later keys are allowed: i − j is below 0."),
         ]
-        for wide, later, hint in mistakes:
-            variant = _windowed(Q, K, V, wide, tile, later=later)
-            recognise(result, [(variant, f"{case}, {hint}")], expected)
-        same(result, expected, "Mask each tile by the positions of its keys.", f"{case}, it")
+        wrong = [
+            (_windowed(Q, K, V, wide, tile, later=later), hint) for wide, later, hint in mistakes
+        ]
+        hint = "Mask each tile by the positions of its keys."
+        judge_tensor(result, expected, wrong, hint, f"{case}, it")
     if seen.numel >= n * n:
         raise Differs("Right, but a tensor has an entry for each query and key: go tile by tile.")
     return "as PyTorch with this mask, and no tensor is as large as the table."

@@ -1,6 +1,5 @@
 """Checks for the exercises of chapter 10, what a writer remembers."""
 
-from collections.abc import Callable
 from itertools import product
 
 import torch
@@ -9,14 +8,13 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from d2lattn.bare import attention, split_heads
 from d2lattn.book.exercises.checking import (
-    Differs,
+    Function,
     call,
     check,
-    number,
-    recognise,
-    same,
+    compare,
+    judge_number,
+    judge_tensor,
     several,
-    tensor_like,
 )
 from d2lattn.masks import window_mask
 
@@ -24,39 +22,32 @@ from d2lattn.masks import window_mask
 @check("10.1", right=(98_304, 24_576, 12_681_216))
 def check_bytes(token: float, shared: float, text: float) -> str:
     """24 layers, 16 heads of 64, 2 bytes; then 4 heads of keys; then a window and first tokens."""
-    expected = 98_304, 24_576, 12_681_216
+    expected = one, fewer, _ = 98_304, 24_576, 12_681_216
     mistakes = (
         {
-            expected[0] // 2: "A token has a key *and* a value.",
-            expected[0] // 24: "That is one layer; there are 24.",
-            expected[0] // 16: "That is one head; there are 16 in each layer.",
-            expected[0] // 4: "That has one byte per number, and keys only.",
-            expected[0] * 16: "64 is the width of one head, and not of all of them.",
+            one // 2: "A token has a key *and* a value.",
+            one // 24: "That is one layer; there are 24.",
+            one // 16: "That is one head; there are 16 in each layer.",
+            one // 4: "That has one byte per number, and keys only.",
+            one * 16: "64 is the width of one head, and not of all of them.",
         },
         {
-            expected[
-                0
-            ]: "Four heads of queries share a head of keys now. Count those that are kept.",
-            expected[0] // 16: "Four share one, so four are left, not one.",
-            expected[0] * 4: "Sharing makes it smaller: divide.",
+            one: "Four heads of queries share a head of keys now. Count those that are kept.",
+            one // 16: "Four share one, so four are left, not one.",
+            one * 4: "Sharing makes it smaller: divide.",
         },
         {
-            expected[1] * 5000: "Of 5,000 tokens, most are behind the window.",
-            expected[1] * 512: "The first four tokens are kept as well.",
-            expected[1] * 508: "The four come besides the window, and not out of it.",
-            expected[0] * 516: "Right tokens; but keys are still shared, as in the second part.",
+            fewer * 5000: "Of 5,000 tokens, most are behind the window.",
+            fewer * 512: "The first four tokens are kept as well.",
+            fewer * 508: "The four come besides the window, and not out of it.",
+            one * 516: "Right tokens; but keys are still shared, as in the second part.",
         },
     )
     names = "bytes a token", "bytes a token, shared", "bytes of the text"
-    for name, value, right, known in zip(
-        names, (token, shared, text), expected, mistakes, strict=True
-    ):
-        result = round(number(value, name))
-        recognise(result, [(m, f"{name}: {hint}") for m, hint in known.items()], rtol=0, atol=0)
-        if result != right:
-            raise Differs(
-                f"{name}: {result:,} is not it: multiply layers, heads, width, bytes, and 2."
-            )
+    answers = token, shared, text
+    for name, value, right, known in zip(names, answers, expected, mistakes, strict=True):
+        hint = name + ": {:,.0f} is not it: multiply layers, heads, width, bytes, and 2."
+        judge_number(value, right, known, hint, name, rtol=0, atol=0.5)
     return "a quarter by sharing; and 5,000 tokens take no more than 516."
 
 
@@ -66,13 +57,12 @@ def _kept(past: Tensor, window: int, num_first: int) -> Tensor:
 
 
 @check("10.2", right=(_kept,))
-def check_keep(keep: Callable[[Tensor, int, int], Tensor]) -> str:
+def check_keep(keep: Function) -> str:
     """Rows of a cache, (n, D), for the next token, from a listing with two mistakes."""
     for n, window, num_first in ((9, 4, 2), *product(range(1, 7), range(1, 5), range(4))):
         past = torch.arange(1.0, n + 1)[:, None] * torch.tensor([1.0, -1.0])  # row i says i
         case = f"with {n} tokens, a window of {window} and {num_first} first ones"
         expected = _kept(past, window, num_first)
-        result = call(keep, past, window, num_first, case=case)
         recent = past[max(0, n - window + 1) :]  # without the next word, which is in its own window
         mistakes = [
             (
@@ -86,9 +76,9 @@ def check_keep(keep: Callable[[Tensor, int, int], Tensor]) -> str:
             (recent, "the first ones have been deleted; every token may attend to them."),
             (past, "nothing is forgotten."),
         ]
-        recognise(result, [(rows, f"{case}, {hint}") for rows, hint in mistakes], expected)
         hint = "See the last row of a mask that is one token longer."
-        same(result, expected, hint, f"{case}, it")
+        given = past, window, num_first
+        compare(keep, given, expected, mistakes, hint, "it", case=case)
     return "the next token's window, itself not counted, and each of the first ones once."
 
 
@@ -98,15 +88,13 @@ def _pooled(W: Tensor, num_heads: int, num_groups: int) -> Tensor:
 
 
 @check("10.3", right=(_pooled,))
-def check_pooled(pooled: Callable[[Tensor, int, int], Tensor]) -> str:
+def check_pooled(pooled: Function) -> str:
     """Matrices of heads, (H d, D), to those of groups that share one, (G d, D): their means."""
     for heads, groups, width in ((8, 2, 3), (6, 3, 2), (4, 1, 2), (4, 4, 1)):
-        generator = torch.Generator().manual_seed(103)
-        W = torch.randn(heads * width, 5, generator=generator)
+        W = torch.randn(heads * width, 5)
         case = f"with {heads} heads in {groups} groups"
         split = W.unflatten(0, (groups, heads // groups, width))  # (G, H / G, d, D)
         expected = _pooled(W, heads, groups)
-        result = tensor_like(call(pooled, W, heads, groups, case=case), expected, f"{case}, it")
         other = W.unflatten(0, (heads // groups, groups, width)).mean(dim=0).flatten(0, 1)
         rows = W.unflatten(0, (groups, width, heads // groups)).mean(dim=2).flatten(0, 1)
         mistakes = (
@@ -115,9 +103,9 @@ def check_pooled(pooled: Callable[[Tensor, int, int], Tensor]) -> str:
             (other, "groups are heads that stand side by side: 0, 1, … together, not 0, 2, …"),
             (rows, "it averages neighbouring rows; those are entries of one head."),
         )
-        recognise(result, [(variant, f"{case}, {hint}") for variant, hint in mistakes], expected)
         hint = "Average each group over its heads, entry by entry."
-        same(result, expected, hint, f"{case}, it")
+        given = W, heads, groups
+        compare(pooled, given, expected, mistakes, hint, "it", case=case)
     return "one key head for each group, the mean of those that it replaces."
 
 
@@ -148,11 +136,10 @@ def _cached(
 
 
 @check("10.4", right=(_cached,))
-def check_cached(step: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> str:
+def check_cached(step: Function) -> str:
     """Attention of N new tokens, with a cache and grouped keys, from an empty cell."""
-    generator = torch.Generator().manual_seed(105)
-    text = torch.randn(2, 7, 12, generator=generator)  # (B, P + N, D)
-    W = [torch.randn(12, width, generator=generator) / 3 for width in (12, 6, 6)]
+    text = torch.randn(2, 7, 12)  # (B, P + N, D)
+    W = [torch.randn(12, width) / 3 for width in (12, 6, 6)]
     q, k, v = (
         split_heads(text @ matrix, heads) for matrix, heads in zip(W, (4, 2, 2), strict=True)
     )
@@ -169,9 +156,9 @@ def check_cached(step: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> str:
                 (new[:, :, start:end], "only the new ones: append them to the cache."),
                 (expected.repeat_interleave(2, dim=1), "repeated: cache them before you copy."),
             )
-            for wrong, why in forms:
-                recognise(kept, [(wrong, f"{case}, {name} are {why}")], expected)
-            same(kept, expected, "Project, split, append.", f"{case}, {name} returned: an entry")
+            wrong = [(form, f"{name} are {why}") for form, why in forms]
+            what = f"{case}, {name} returned: an entry"
+            judge_tensor(kept, expected, wrong, "Project, split, append.", what)
         expected = whole[:, start:end]
         mistakes = (
             ({"diagonal": 0}, "the diagonal of the mask must move: `tril(P)`."),
@@ -180,7 +167,7 @@ def check_cached(step: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> str:
             ({"loud": 0.5}, "divide by the root of a head's width, d = 3, not of D."),
             ({"loud": 3**0.5}, "the scores are still to be divided by √d."),
         )
-        results = [(_cached(*given, **how)[0], f"{case}, {why}") for how, why in mistakes]
-        recognise(parts[0], results, expected)
-        same(parts[0], expected, "Append, copy, mask, attend, merge.", f"{case}, the output")
+        wrong = [(_cached(*given, **how)[0], why) for how, why in mistakes]
+        hint = "Append, copy, mask, attend, merge."
+        judge_tensor(parts[0], expected, wrong, hint, f"{case}, the output")
     return "as PyTorch on the whole text, and the cache holds G heads."

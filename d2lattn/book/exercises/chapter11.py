@@ -1,6 +1,5 @@
 """Checks for the exercises of chapter 11, attention without the softmax."""
 
-import math
 from collections.abc import Callable
 
 import torch
@@ -8,13 +7,13 @@ from torch import Tensor
 
 from d2lattn.book.exercises.checking import (
     Differs,
+    Function,
     LargestTensor,
     call,
     check,
-    number,
-    recognise,
-    same,
-    tensor_like,
+    compare,
+    judge_number,
+    judge_tensor,
 )
 
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -54,9 +53,8 @@ def check_taken_back(
         }),
     )  # fmt: skip
     for name, part, expected, hint, mistakes in parts:
-        result = tensor_like(part, expected, name)
-        recognise(result, [(wrong, why) for why, wrong in mistakes.items()])
-        same(result, expected, hint, name)
+        wrong = [(result, why) for why, result in mistakes.items()]
+        judge_tensor(part, expected, wrong, hint, name)
     return "A pair can be subtracted again, if its key and value are still known."
 
 
@@ -87,13 +85,12 @@ def _gated(
 
 
 def _drawn(length: int, width: int, outputs: int) -> tuple[Tensor, Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(11 + length)
-    Q, K = (torch.rand(2, length, width, generator=generator) + 0.1).unbind()
-    return Q, K, torch.randn(length, outputs, generator=generator)
+    Q, K = (torch.rand(2, length, width) + 0.1).unbind()
+    return Q, K, torch.randn(length, outputs)
 
 
 @check("11.2", right=(_gated,))
-def check_gated_delta(attention: Callable[..., Tensor]) -> str:
+def check_gated_delta(attention: Function) -> str:
     """A matrix that decays and is corrected by the delta rule, from an empty cell."""
     mistakes = (
         ({"decay": "none"}, "S never decays: multiply it by a[t]."),
@@ -109,11 +106,9 @@ def check_gated_delta(attention: Callable[..., Tensor]) -> str:
         a, b = torch.linspace(0.5, 0.9, length), torch.linspace(0.8, 0.3, length)
         case = f"with {length} tokens"
         expected = _gated(Q, K, V, a, b)
-        answer = call(attention, Q, K, V, a, b, case=case)
-        result = tensor_like(answer, expected, f"{case}, it")
-        results = [(_gated(Q, K, V, a, b, **how), hint) for how, hint in mistakes]
-        recognise(result, [(wrong, f"{case}, {hint}") for wrong, hint in results], expected)
-        same(result, expected, "Decay, correct, read: one line each.", f"{case}, it")
+        wrong = [(_gated(Q, K, V, a, b, **how), hint) for how, hint in mistakes]
+        hint = "Decay, correct, read: one line each."
+        compare(attention, (Q, K, V, a, b), expected, wrong, hint, "it", case)
     return "the matrix decays, is corrected, and is read."
 
 
@@ -150,7 +145,7 @@ def _chunks(
         lambda Q, K, V, size: _chunks(Q, K, V, 1),
     ],
 )
-def check_chunks(attention: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
+def check_chunks(attention: Function) -> str:
     """Squares of `size` words at most, and what came before them by sums."""
     mistakes = (
         ({"before": False}, "earlier chunks are missing: add what q reads of S and z."),
@@ -162,11 +157,9 @@ def check_chunks(attention: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> 
         Q, K, V = _drawn(length, 3, 2)
         case = f"with {length} tokens in chunks of {size}"
         expected = _chunks(Q, K, V, size)
-        answer = call(attention, Q, K, V, size, case=case)
-        result = tensor_like(answer, expected, f"{case}, it")
-        results = [(_chunks(Q, K, V, size, **how), hint) for how, hint in mistakes]
-        recognise(result, results, expected)
-        same(result, expected, "Both sums, of the chunk and from before it.", f"{case}, it")
+        wrong = [(_chunks(Q, K, V, size, **how), hint) for how, hint in mistakes]
+        hint = "Both sums, of the chunk and from before it."
+        compare(attention, (Q, K, V, size), expected, wrong, hint, "it", case)
     with LargestTensor() as seen:
         call(attention, *_drawn(200, 3, 2), 50)
     if not 50 * 50 <= seen.numel < 200 * 200:
@@ -180,23 +173,19 @@ def check_chunks(attention: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> 
 @check("11.4", right=(24, 576, 33), wrong=[(25, 576, 33), (24, 36, 33), (24, 576, 64)])
 def check_sizes(width: float, kept: float, words: float) -> str:
     """A matrix for 36 pairs, the list for as many, and when a list outgrows a head's sums."""
-    d = number(width, "the width")
-    mistakes = [
-        (576, "576 is how many numbers the matrix needs; its width is the root of that."),
-        (36, "Width and pairs do not grow alike: twice the width recalls four times the pairs."),
-        (32, "That is enough for 64 pairs."),
-    ]
-    recognise(d, mistakes, rtol=1e-9)
-    if not math.isclose(d, 24):
-        raise Differs(f"The width is not {d:g}: four times the numbers recall four times as much.")
-    n = number(kept, "what the list keeps")
-    recognise(n, [(288, "A pair is a key *and* a value, of 8 numbers each.")], rtol=1e-9)
-    if not math.isclose(n, 576):
-        raise Differs(f"The list does not keep {n:g} numbers: a key and a value of 8 for each.")
-    t = number(words, "the number of tokens")
+    mistakes: dict[float, str] = {
+        576: "576 is how many numbers the matrix needs; its width is the root of that.",
+        36: "Width and pairs do not grow alike: twice the width recalls four times the pairs.",
+        32: "That is enough for 64 pairs.",
+    }
+    hint = "The width is not {:g}: four times the numbers recall four times as much."
+    judge_number(width, 24, mistakes, hint, "the width", rtol=1e-9)
+    mistakes = {288: "A pair is a key *and* a value, of 8 numbers each."}
+    hint = "The list does not keep {:g} numbers: a key and a value of 8 for each."
+    judge_number(kept, 576, mistakes, hint, "what the list keeps", rtol=1e-9)
     too_early = "At 32 tokens the list has 4,096 numbers, and S and z have 4,160."
     half = "A token has a key and a value: 128 numbers, not 64."
-    recognise(t, [(32, too_early), (32.5, too_early), (65, half)], rtol=1e-9)
-    if not math.isclose(t, 33):
-        raise Differs(f"It is not {t:g}: compare 128 numbers a token with 64 · 64 + 64.")
+    hint = "It is not {:g}: compare 128 numbers a token with 64 · 64 + 64."
+    mistakes = {32: too_early, 32.5: too_early, 65: half}
+    judge_number(words, 33, mistakes, hint, "the number of tokens", rtol=1e-9)
     return "24, 576 and 33: the list is as large as the matrix, recalls all, and grows."

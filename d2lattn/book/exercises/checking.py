@@ -1,8 +1,9 @@
 """What every check shares: the verdict, the three ways to reach it, and safe calls of answers."""
 
 import functools
+import math
 import reprlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass
@@ -10,6 +11,9 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+
+Function = Callable[..., Any]
+"""What a reader writes; its arguments and its result stand in the docstring of its check."""
 
 # How far a right answer may be off, as a share of what is expected and beside 0.
 RTOL, ATOL = 1e-4, 1e-5
@@ -42,8 +46,8 @@ class Check:
     """A check of one exercise, with a right answer and wrong ones.
 
     Whatever happens inside, the reader gets a sentence and never a traceback. New tensors are in
-    single precision and on the CPU while a check runs, whatever the notebook has set: so an answer
-    meets the numbers that the check was written for.
+    single precision and on the CPU while a check runs, and random ones are the same at each call,
+    whatever the notebook has set: so an answer meets the numbers that the check was written for.
     """
 
     def __init__(
@@ -64,7 +68,8 @@ class Check:
         dtype = torch.get_default_dtype()
         torch.set_default_dtype(torch.float32)
         try:
-            with torch.device("cpu"):
+            with torch.device("cpu"), torch.random.fork_rng(devices=[]):
+                torch.manual_seed(0)
                 if any(unattempted(answer) for answer in (*answers, *named.values())):
                     raise NotAttempted
                 return Verdict(self.exercise, True, self.function(*answers, **named))
@@ -192,17 +197,6 @@ def several(answer: Any, count: int, hint: str) -> list[Any]:
     return list(parts)
 
 
-def letters_of(answer: Any, choices: Iterable[str], hint: str) -> set[str]:
-    """Read which of the choices were taken, large or small letters, or raise the hint."""
-    try:
-        result = {str(letter).strip().upper() for letter in answer}
-    except TypeError:
-        result = set()
-    if not result or not result <= set(choices):
-        raise Differs(hint)
-    return result
-
-
 def tensor_like(answer: Any, expected: torch.Tensor, what: str = "the result") -> torch.Tensor:
     """Read a tensor of the wanted shape, or say which shape it has."""
     try:
@@ -229,8 +223,10 @@ def same(answer: Any, expected: torch.Tensor, hint: str, what: str = "the result
 def agrees(
     result: torch.Tensor, expected: torch.Tensor, rtol: float = RTOL, atol: float = ATOL
 ) -> bool:
-    """Whether a tensor is another in shape and numbers, within the tolerance of :func:`same`."""
-    return result.shape == expected.shape and torch.allclose(result, expected, rtol=rtol, atol=atol)
+    """Whether a tensor is another in shape and numbers, to some tolerance; nan agrees with nan."""
+    return result.shape == expected.shape and torch.allclose(
+        result, expected, rtol=rtol, atol=atol, equal_nan=True
+    )
 
 
 def recognise(
@@ -261,18 +257,98 @@ def recognise(
             raise Differs(hint)
 
 
-def choose_letter(answer: Any, hints: dict[str, str]) -> None:
-    """Read one letter, A, B or C, and raise the hint of a wrong one."""
-    letter = answer.strip().upper() if isinstance(answer, str) else ""
-    if letter not in ("A", "B", "C"):
-        raise Differs('Answer with one letter: "A", "B" or "C".')
-    if letter in hints:
-        raise Differs(hints[letter])
+def compare(
+    answer: Any,
+    given: Sequence[Any],
+    expected: torch.Tensor,
+    mistakes: Iterable[tuple[Any, str]],
+    hint: str,
+    what: str = "your output",
+    case: str = "",
+    rtol: float = RTOL,
+    atol: float = ATOL,
+) -> torch.Tensor:
+    """Call a reader's function with what is given, and judge the tensor that it returns.
+
+    ``what`` names the result, and ``case`` says which call this is, as for `call`; the others are
+    those of `judge_tensor`.
+    """
+    what = f"{case}, {what}" if case else what
+    return judge_tensor(call(answer, *given, case=case), expected, mistakes, hint, what, rtol, atol)
+
+
+def judge_tensor(
+    answer: Any,
+    expected: torch.Tensor,
+    mistakes: Iterable[tuple[Any, str]],
+    hint: str,
+    what: str,
+    rtol: float = RTOL,
+    atol: float = ATOL,
+) -> torch.Tensor:
+    """Read a tensor, and raise the hint of a foreseen mistake or, if it is wrong, another hint."""
+    recognise(answer, mistakes, expected, rtol, atol)
+    same(answer, expected, hint, what)
+    return tensor_like(answer, expected)
+
+
+def module_with(
+    answer: Any, sizes: Sequence[int], weights: Mapping[str, torch.Tensor], needs: str
+) -> torch.nn.Module:
+    """Make a reader's layer, with these weights in place of its own, or say what it needs."""
+    layer = call(answer, *sizes)
+    if not isinstance(layer, torch.nn.Module):
+        raise Differs(f"a class of layers is needed; it gave {type(layer).__name__}.")
+    if not list(layer.parameters()):
+        raise NotAttempted
+    found = {name: parameter.shape for name, parameter in layer.named_parameters()}
+    if found != {name: weight.shape for name, weight in weights.items()}:
+        raise Differs(f"{needs} Your parameters: {', '.join(found)}.")
+    layer.load_state_dict(weights, strict=False)
+    return layer
+
+
+def judge_number(
+    answer: Any,
+    expected: float,
+    mistakes: Mapping[Any, str],
+    hint: str,
+    what: str = "the answer",
+    rtol: float = 1e-3,
+    atol: float = 0.0,
+) -> None:
+    """Read a number, and raise the hint of a foreseen one, or another hint unless it is right.
+
+    ``{}`` in the last hint is where the number goes.
+    """
+    result = number(answer, what)
+    recognise(result, mistakes.items(), rtol=rtol, atol=atol)
+    if not math.isclose(result, expected, rel_tol=rtol, abs_tol=atol):
+        raise Differs(hint.format(result))
+
+
+def judge_letters(answer: Any, right: str, reasons: Mapping[str, str]) -> None:
+    """Read letters from a text or a set, and raise the reason of the first that is not so.
+
+    Args:
+        answer: such as "B", "a, b" or {"A", "B"}.
+        right: the letters of a right answer.
+        reasons: for each letter, why it belongs to the answer, or why not.
+    """
+    letters = sorted({*right, *reasons})
+    chosen = {
+        str(letter).strip(" ,").upper()
+        for letter in (answer if isinstance(answer, str | AbstractSet | list | tuple) else "")
+    } - {""}
+    if not chosen or not chosen <= set(letters):
+        raise Differs(f'Answer with letters from A to {letters[-1]}, such as "A" or "BC".')
+    for letter in (*sorted(chosen - set(right)), *sorted(set(right) - chosen)):
+        raise Differs(f"look at {letter} again: {reasons[letter]}")
 
 
 def judge_statements(answer: Any, claims: Sequence[tuple[bool, str]]) -> None:
     """Read True or False for each claim, and raise the reason of the first that is not so."""
-    parts = several(answer, len(claims), "Give three answers, each True or False.")
+    parts = several(answer, len(claims), f"Give {len(claims)} answers, True or False.")
     for place, ((right, reason), part) in enumerate(zip(claims, parts, strict=True), start=1):
         if truth(part, f"your answer to statement {place}") is not right:
             raise Differs(f"statement {place}: {reason}")

@@ -17,7 +17,10 @@ import pytest
 import torch
 
 from d2lattn.book import exercises
+from d2lattn.book.exercises import checking
 from d2lattn.book.exercises.checking import Check, Differs, agrees, recognise
+
+CALL = checking.call
 
 MODULES = [
     importlib.import_module(f"{exercises.__name__}.{module.name}")
@@ -97,9 +100,9 @@ class Tables:
         self.results = []  # of the calls of the right answer
         self.entries = []  # how many calls came before, a mistake and its hint
         self.hints = set()
-        module = importlib.import_module(check.__module__)
-        monkeypatch.setattr(module, "call", self.counting(module.call), raising=False)
-        monkeypatch.setattr(module, "recognise", self.noting, raising=False)
+        for module in (checking, importlib.import_module(check.__module__)):
+            monkeypatch.setattr(module, "call", self.counting(CALL), raising=False)
+            monkeypatch.setattr(module, "recognise", self.noting, raising=False)
         check(*map(perturbed, check.right))
         self.results.clear()
         check(*check.right)
@@ -268,6 +271,7 @@ def test_a_function_that_changes_its_argument_hears_of_it(check, kind):
 
 @each
 def test_the_right_answer_passes_whatever_device_and_precision_are_the_default(check):
+    luck = torch.get_rng_state()
     torch.set_default_device("meta")
     torch.set_default_dtype(torch.float64)
     try:
@@ -278,6 +282,7 @@ def test_the_right_answer_passes_whatever_device_and_precision_are_the_default(c
         torch.set_default_device(None)
         torch.set_default_dtype(torch.float32)
     assert verdict, verdict
+    assert torch.equal(torch.get_rng_state(), luck), "a reader's random numbers stay the same"
 
 
 def change_each(change, answer):

@@ -22,7 +22,7 @@ from d2lattn.book.exercises import (
     chapter11,
 )
 from d2lattn.book.explorables.alignment_judge.figure import cut
-from d2lattn.corpus import Pair, generate
+from d2lattn.corpus import generate
 
 
 def twice_as_heavy(*arguments):
@@ -38,10 +38,7 @@ def newest_first(X, keys, values, *W):
 
 
 def salience_first(query, keys, salience):
-    return (
-        torch.cat([2 * torch.ones(1), query]),
-        torch.cat([salience[:, None] / 2, keys], dim=1),
-    )
+    return (torch.cat([2 * torch.ones(1), query]), torch.cat([salience[:, None] / 2, keys], dim=1))
 
 
 def low_score(q, k, v, num_heads, valid):
@@ -142,19 +139,10 @@ def test_what_is_left_without_a_word_is_what_the_others_told():
 # Exercise 4.9: the threshold of lowest error rate.
 
 
-def sentence(target_length, source_length, sure_sources):
-    """A pair whose target words all link to the same source words, surely."""
-    sure = frozenset((i, t) for i in sure_sources for t in range(target_length))
-    return Pair(("a",) * source_length, ("b",) * target_length, sure, sure)
-
-
-_, PAIRS, MATRICES = chapter04.check_threshold.right
-
-
 @pytest.mark.parametrize("answer", [0.35, 0.7, torch.tensor(0.7), torch.arange(1, 20)[13] / 20])
 def test_a_weight_equal_to_the_threshold_is_a_link(answer):
     # In float32, 0.7 lies below 0.7 and 0.3 above 0.3.
-    given = [sentence(1, 2, [0])], [torch.tensor([[0.7, 0.3]])]
+    given = [chapter04.one_pair(1, 2, [0])], [torch.tensor([[0.7, 0.3]])]
     assert chapter04.check_threshold(answer, *given)
     assert not chapter04.check_threshold(0.3, *given)
     assert not chapter04.check_threshold(0.75, *given)

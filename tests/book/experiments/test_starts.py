@@ -4,12 +4,7 @@ import pytest
 import torch
 
 import d2lattn as d2l
-from d2lattn.book.experiments.starts import (
-    REACH,
-    RandomPlaces,
-    RandomStarts,
-    RandomTurns,
-)
+from d2lattn.book.experiments.starts import REACH, RandomPlaces, RandomStarts, RandomTurns
 
 
 @pytest.mark.parametrize("kind", [RandomStarts, RandomPlaces])
