@@ -106,18 +106,6 @@ def test_by_hand():
 
 
 @DRAWN
-@given(SIZES, SIZES, SIZES, KINDS, SEEDS)
-def test_masked_softmax(batch, num_queries, num_keys, kind, seed):
-    torch.manual_seed(seed)
-    lens, mask = lengths(kind, batch, num_queries, num_keys)
-    agree(
-        [torch.randn(batch, num_queries, num_keys)],
-        lambda X: bare.masked_softmax(X, mask),
-        lambda X: d2l.masked_softmax(X, lens),
-    )
-
-
-@DRAWN
 @given(SIZES, SIZES, SIZES, SIZES, KINDS, st.booleans(), SEEDS)
 def test_attention(batch, num_queries, num_keys, width, kind, heads, seed):
     torch.manual_seed(seed)
@@ -189,80 +177,7 @@ def test_kernel_regression(num_queries, num_keys, h, seed):
 # Heads, positions, norms
 
 
-@DRAWN
-@given(SIZES, SIZES, SIZES, st.sampled_from([1, 2, 3, 6]), KINDS, SEEDS)
-def test_multi_head_attention(batch, num_queries, num_keys, num_heads, kind, seed):
-    torch.manual_seed(seed)
-    lens, mask = lengths(kind, batch, num_queries, num_keys)
-    package = d2l.MultiHeadAttention(6, 6, 6, 6, num_heads, dropout=0)
-    page = with_weights_of(package, bare.MultiHeadAttention(6, num_heads))
-    agree(
-        [torch.randn(batch, size, 6) for size in (num_queries, num_keys, num_keys)],
-        lambda q, k, v: page(q, k, v, for_heads(mask)),
-        lambda q, k, v: package(q, k, v, lens),
-        page,
-        package,
-    )
-    close(page.attention_weights, package.attention_weights)
-
-
-@pytest.mark.parametrize(("num_steps", "width"), [(1, 2), (3, 4), (1000, 512)])
-def test_positions(num_steps, width):
-    close(bare.positions(num_steps, width), d2l.sinusoids(num_steps, width))
-
-
-@DRAWN
-@given(SIZES, SIZES, st.integers(2, 6), SEEDS)
-def test_add_and_norm(batch, steps, width, seed):
-    torch.manual_seed(seed)
-    package = d2l.AddNorm(width, dropout=0)
-    page = with_weights_of(package, bare.AddNorm(width))
-    inputs = torch.randn(2, batch, steps, width).unbind()
-    agree(inputs, page, package, page, package)
-
-
-@DRAWN
-@given(SIZES, SIZES, SIZES, SIZES, SEEDS)
-def test_position_wise_network(batch, steps, width, num_hiddens, seed):
-    torch.manual_seed(seed)
-    package = d2l.PositionWiseFFN(width, num_hiddens, width)
-    page = with_weights_of(package, bare.PositionWiseFFN(width, num_hiddens))
-    agree([torch.randn(batch, steps, width)], page, package, page, package)
-
-
 # Blocks
-
-
-@DRAWN
-@given(SIZES, SIZES, st.sampled_from([1, 2, 4]), KINDS, SEEDS)
-def test_encoder_block(batch, steps, num_heads, kind, seed):
-    torch.manual_seed(seed)
-    lens, mask = lengths(kind, batch, steps, steps)
-    package = d2l.EncoderBlock(8, 5, num_heads)
-    page = with_weights_of(package, bare.EncoderBlock(8, 5, num_heads))
-    agree(
-        [torch.randn(batch, steps, 8)],
-        lambda X: page(X, for_heads(mask)),
-        lambda X: package(X, lens),
-        page,
-        package,
-    )
-
-
-@DRAWN
-@given(SIZES, SIZES, SIZES, st.sampled_from([1, 2, 4]), st.booleans(), SEEDS)
-def test_decoder_block(batch, steps, source_steps, num_heads, padded, seed):
-    torch.manual_seed(seed)
-    lens, mask = lengths("a sequence" if padded else "none", batch, steps, source_steps)
-    package = d2l.DecoderBlock(8, 5, num_heads)
-    page = with_weights_of(package, bare.DecoderBlock(8, 5, num_heads))
-    agree(
-        [torch.randn(batch, steps, 8), torch.randn(batch, source_steps, 8)],
-        lambda X, encoded: page(X, encoded, for_heads(mask)),
-        lambda X, encoded: package(X, package.init_state(encoded, lens))[0],
-        page,
-        package,
-    )
 
 
 # The whole

@@ -34,27 +34,6 @@ def test_rotating(batch, steps, pairs, base, seed):
 
 
 @DRAWN
-@given(SIZES, st.integers(1, 4), SEEDS)
-def test_attention_with_both_turned(steps, pairs, seed):
-    """Those that a head of the package sees, whose matrices leave everything as it is."""
-    torch.manual_seed(seed)
-    width = 2 * pairs
-    rotary = d2l.RotaryPositions(width)
-    package = d2l.MultiHeadAttention(width, width, width, width, 1, 0, relative=rotary)
-    for layer in (package.W_q, package.W_k, package.W_v, package.W_o):
-        torch.nn.init.eye_(layer.weight)
-
-    def turn(X):
-        return bare_after.rotate(X, speeds(pairs))
-
-    agree(
-        [torch.randn(steps, width) for _ in range(3)],
-        lambda q, k, v: (turn(q) @ turn(k).mT / width**0.5).softmax(dim=-1) @ v,
-        lambda q, k, v: package(q[None], k[None], v[None])[0],
-    )
-
-
-@DRAWN
 @given(st.integers(1, 9), SIZES)
 def test_biases_of_distance(num_heads, steps):
     close(

@@ -2,7 +2,6 @@
 
 import math
 import re
-from pathlib import Path
 
 import pytest
 import torch
@@ -19,7 +18,6 @@ from d2lattn.kernel_regression import (
     nadaraya_watson,
 )
 
-NOTES = Path(__file__).resolve().parents[2] / "shared" / "notes"
 each_kernel = pytest.mark.parametrize("name", KERNELS)
 steady = settings(deadline=None, derandomize=True, max_examples=60)
 
@@ -259,17 +257,3 @@ def test_module_learns_and_its_weights_hold_no_graph():
 def test_module_rejects_wrong_shapes(shapes, message):
     with pytest.raises(ValueError, match="^" + message):
         d2l.NWKernelRegression()(*(torch.rand(shape) for shape in shapes))
-
-
-@pytest.mark.skipif(not NOTES.is_dir(), reason="the study notes are not beside this checkout")
-def test_listing_of_the_notes_agrees():
-    text = "\n".join(p.read_text(encoding="utf-8") for p in sorted(NOTES.glob("004*.txt")))
-    section = text.split("\n## 10.2.")[1].split("\n## 10.3.")[0]
-    (listing,) = re.findall(r"```py\n(.*?)```", section, re.DOTALL)
-    names = {"nn": nn, "torch": torch, "d2l": d2l}
-    exec(listing, names)
-    theirs, ours = names["NWKernelRegression"](), d2l.NWKernelRegression()
-    ours.load_state_dict(theirs.state_dict())
-    queries, keys, values = torch.rand(4), torch.rand(4, 6), torch.rand(4, 6)
-    torch.testing.assert_close(ours(queries, keys, values), theirs(queries, keys, values))
-    torch.testing.assert_close(ours.attention_weights, theirs.attention_weights.detach())

@@ -3,17 +3,14 @@
 import inspect
 import math
 import re
-from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 
 import d2lattn as d2l
 
-ROOT = Path(__file__).parents[1]
 DRAWN = settings(deadline=None, max_examples=60, derandomize=True)
 BOTH = [d2l.PositionalEncoding, d2l.LearnedPositionalEncoding]
 
@@ -39,9 +36,6 @@ def test_sinusoids_equal_formula(max_len, width):
     actual = d2l.sinusoids(max_len, width)
     assert actual.dtype == torch.float32
     torch.testing.assert_close(actual, torch.tensor(expected), rtol=0, atol=1e-7)
-
-
-positions = st.integers(0, 300)
 
 
 # The modules -------------------------------------------------------------------------------------
@@ -124,18 +118,3 @@ def test_wrong_shapes_raise(kind, shape):
 
 
 # The notes' own listing --------------------------------------------------------------------------
-
-
-def test_listing_of_the_notes_agrees():
-    notes = sorted((ROOT.parent / "shared" / "notes").glob("004*.txt"))
-    if not notes:
-        pytest.skip("the study notes are not beside this checkout")
-    section = notes[0].read_text(encoding="utf-8")
-    section = section[section.index("### 10.6.3.") : section.index("## 10.7.")]
-    (listing,) = re.findall(r"```py\n(.*?)```", section, flags=re.DOTALL)
-    names = {"torch": torch, "nn": nn, "d2l": d2l}
-    exec(listing, names)
-    theirs, ours = names["PositionalEncoding"](32, 0), d2l.PositionalEncoding(32, 0)
-    X = torch.zeros(1, 60, 32)
-    torch.testing.assert_close(theirs.eval()(X), ours.eval()(X), rtol=0, atol=1e-5)
-    assert theirs.P.shape == ours.P.shape

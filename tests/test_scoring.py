@@ -1,14 +1,11 @@
 """Attention scoring: rules 1, 6 and 8 of the package, against PyTorch and against plain loops."""
 
 import math
-import re
-from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 from torch.autograd import gradcheck
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -17,7 +14,6 @@ import d2lattn as d2l
 from benchmarks import measure
 from d2lattn import fused, scoring
 
-ROOT = Path(__file__).parents[1]
 HALVES = [torch.float16, torch.bfloat16]
 FLOATS = [torch.float32, *HALVES]
 PREFIXES = settings(deadline=None, max_examples=60, derandomize=True)
@@ -368,29 +364,3 @@ def test_wrong_shapes_raise(queries, keys, values, message):
 
 
 # The notes' own listings -------------------------------------------------------------------------
-
-
-def test_listings_of_the_notes_run():
-    notes = sorted((ROOT.parent / "shared" / "notes").glob("004*.txt"))
-    if not notes:
-        pytest.skip("the study notes are not beside this checkout")
-    section = notes[0].read_text(encoding="utf-8")
-    section = section[section.index("### 10.3.1.") : section.index("## 10.4.")]
-    listings = re.findall(r"```py\n(.*?)```", section, flags=re.DOTALL)
-    assert len(listings) == 3
-    names = {"torch": torch, "nn": nn, "math": math, "d2l": d2l}
-    for listing in listings:
-        exec(listing, names)
-
-    lens = torch.tensor([2, 5])
-    X = torch.randn(2, 3, 5)
-    for some in (None, lens, torch.tensor([[1, 2, 3], [3, 4, 5]])):
-        torch.testing.assert_close(names["masked_softmax"](X, some), d2l.masked_softmax(X, some))
-    theirs, ours = names["AdditiveAttention"](4, 6, 8, 0.1), d2l.AdditiveAttention(4, 6, 8, 0.1)
-    theirs.load_state_dict(ours.state_dict())
-    q, k, v = torch.randn(2, 3, 6), torch.randn(2, 5, 4), torch.randn(2, 5, 4)
-    torch.testing.assert_close(theirs.eval()(q, k, v, lens), ours.eval()(q, k, v, lens))
-    torch.testing.assert_close(theirs.attention_weights, ours.attention_weights)
-    theirs, ours = names["DotProductAttention"](0.1).eval(), d2l.DotProductAttention(0.1).eval()
-    torch.testing.assert_close(theirs(k, k, v, lens), ours(k, k, v, lens))
-    torch.testing.assert_close(theirs.attention_weights, ours.attention_weights)

@@ -1,13 +1,8 @@
-import re
-from pathlib import Path
-
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 
-import d2lattn as d2l
 from d2lattn.seq2seq import (
     EncoderDecoder,
     Seq2SeqAttentionDecoder,
@@ -18,7 +13,6 @@ from d2lattn.training import masked_loss, shift_right
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-NOTES = Path(__file__).resolve().parents[2] / "shared" / "notes"
 SOURCE_VOCAB, TARGET_VOCAB = 11, 13
 
 
@@ -186,21 +180,3 @@ def test_wrong_source_raises(source, lengths, error, message):
     lengths = None if lengths is None else torch.tensor(lengths)
     with pytest.raises(error, match="^" + message):
         build().encoder(source, lengths)
-
-
-def test_listings_of_the_notes_run():
-    files = sorted(NOTES.glob("004*.txt")) if NOTES.is_dir() else []
-    if not files:
-        pytest.skip("the study notes are not beside this checkout")
-    section = files[0].read_text(encoding="utf-8").split("\n## 10.4.")[1].split("\n## 10.5")[0]
-    listings = re.findall(r"```py\n(.*?)```", section, flags=re.DOTALL)
-    assert len(listings) == 2
-    names = {"d2l": d2l, "nn": nn, "torch": torch}
-    for listing in listings:
-        exec(re.sub(r"(?m)^    ", "", listing), names)
-    assert issubclass(names["Seq2SeqAttentionDecoder"], d2l.Decoder)
-    theirs = names["Seq2SeqAttentionDecoder"](10, 8, 16, 2)
-    ours = d2l.Seq2SeqAttentionDecoder(10, 8, 16, 2)
-    assert dict(theirs.rnn.named_parameters()).keys() == dict(ours.rnn.named_parameters()).keys()
-    with pytest.raises(NotImplementedError):
-        _ = theirs.attention_weights
