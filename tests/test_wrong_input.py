@@ -49,7 +49,7 @@ def test_sizes_are_integers_from_1(kind):
     others = other_arguments(kind)
     kind(**SIZES[kind], **others)
     for name in SIZES[kind]:
-        if name == "num_hiddens" and kind.__name__.endswith(("Block", "qDecoder", "nDecoder")):
+        if name == "num_hiddens" and kind.__name__.endswith("Block"):
             continue  # TEMP
         with pytest.raises(ValueError, match=f"^{name} is 0; it needs to be 1 or more$"):
             kind(**SIZES[kind] | {name: 0}, **others)
@@ -105,9 +105,7 @@ def test_inputs_are_floats_of_one_dtype(run, inputs):
         with pytest.raises(TypeError, match=f"^{name} has dtype torch.int64; it needs a tensor of"):
             run(**inputs | {name: value.long()})
         if len(inputs) > 1:
-            with pytest.raises(
-                TypeError, match=r"^\w+ has dtype torch.float\d\d; it needs torch.fl"
-            ):
+            with pytest.raises(TypeError, match=r"has dtype torch.float\d\d; it needs torch.float"):
                 run(**inputs | {name: value.double()})
 
 
