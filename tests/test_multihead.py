@@ -1,6 +1,5 @@
 """Multi-head attention: against a loop over heads. For PyTorch's own, see `test_transformer`."""
 
-import inspect
 import re
 
 import pytest
@@ -65,23 +64,6 @@ def test_joining_undoes_splitting(batch, length, num_heads, head_dim):
         assert torch.equal(split[:, head], piece)
     assert torch.equal(multihead.merge_heads(split), X)
     assert torch.equal(d2l.transpose_output(d2l.transpose_qkv(X, num_heads), num_heads), X)
-
-
-def test_signature_and_parameters():
-    arguments = inspect.signature(d2l.MultiHeadAttention).parameters
-    notes = ["key_size", "query_size", "value_size", "num_hiddens", "num_heads", "dropout", "bias"]
-    ours = ["attention", "num_kv_heads", "relative", "window", "num_first"]
-    assert list(arguments) == [*notes, *ours]
-    assert all(arguments[name].kind is inspect.Parameter.KEYWORD_ONLY for name in ours)
-    attention = d2l.MultiHeadAttention(3, 4, 5, 8, 2, 0.25)
-    assert attention.attention.dropout.p == 0.25
-    widths = {"W_q.weight": (8, 4), "W_k.weight": (8, 3), "W_v.weight": (8, 5)}
-    widths["W_o.weight"] = (8, 8)
-    assert {name: tuple(p.shape) for name, p in attention.state_dict().items()} == widths
-    with_bias = d2l.MultiHeadAttention(3, 4, 5, 8, 2, 0.25, True)
-    biases = {name.replace("weight", "bias"): (8,) for name in widths}
-    actual = {name: tuple(p.shape) for name, p in with_bias.state_dict().items()}
-    assert actual == widths | biases
 
 
 def test_width_not_divisible_by_heads_raises():

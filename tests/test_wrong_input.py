@@ -62,8 +62,10 @@ def test_dropout_is_a_share(kind):
     if "dropout" not in signature(kind).parameters:
         return
     arguments = SIZES[kind] | other_arguments(kind)
-    for share in (0, 1.0):
-        kind(**arguments | {"dropout": share})
+    for share in (0, 0.25, 1.0):
+        parts = kind(**arguments | {"dropout": share}).modules()
+        shares = {part.p for part in parts if isinstance(part, torch.nn.Dropout)}
+        assert share in shares <= {share, 0}  # attention inside a block has none
     for share in (math.nan, -0.5, 1.5):
         with pytest.raises(ValueError, match=r"^dropout is .*; it needs to be from 0 to 1$"):
             kind(**arguments | {"dropout": share})
