@@ -153,8 +153,10 @@ def train_number(*gradients, num_epochs=1, **options):
         steps.append((model.w.grad.item(), optimizer.param_groups[0]["lr"]))
 
     hook = register_optimizer_step_pre_hook(record)
-    train(model, lambda _: gradients, num_epochs=num_epochs, batch_loss=push, **options)
-    hook.remove()
+    try:
+        train(model, lambda _: gradients, num_epochs=num_epochs, batch_loss=push, **options)
+    finally:
+        hook.remove()
     return steps
 
 
