@@ -79,29 +79,6 @@ def test_it_needs_nothing_but_pytorch():
     assert names == {"torch"}
 
 
-# By hand
-
-
-def test_by_hand():
-    weights = bare.masked_softmax(torch.zeros(3), torch.tensor([True, True, False]))
-    assert weights.tolist() == [0.5, 0.5, 0.0]
-    hidden = bare.masked_softmax(torch.tensor([-1e12, 0.0]), torch.tensor([True, False]))
-    assert hidden.tolist() == [1.0, 0.0]  # what is hidden never wins
-    ones, key = torch.ones(1, 4), torch.tensor([[1.0, 2, 3, 4]])
-    assert bare.dot_product_scores(ones, key).tolist() == [[5.0]]  # 10 / sqrt(4)
-    keys, values = torch.tensor([[0.0], [999]]), torch.tensor([[7.0], [21]])
-    output, weights = bare.attention(torch.tensor([[0.0], [1]]), keys, values)
-    assert output.tolist() == [[14.0], [21.0]]  # the mean; the one that fits
-    assert weights.tolist() == [[0.5, 0.5], [0.0, 1.0]]
-    answer, weights = bare.nadaraya_watson(
-        torch.tensor([0.5]), torch.tensor([0.0, 1]), torch.tensor([2.0, 4]), h=1
-    )
-    assert (answer.tolist(), weights.tolist()) == ([3.0], [[0.5, 0.5]])
-    assert bare.split_heads(torch.tensor([[[1, 2, 3, 4]]]), 2).tolist() == [[[[1, 2]], [[3, 4]]]]
-    normed = bare.AddNorm(4)(torch.tensor([0.0, 2, 0, 0]), torch.tensor([0.0, 0, 2, 0]))
-    assert [round(entry, 4) for entry in normed.tolist()] == [-1, 1, 1, -1]
-
-
 # Scores, softmax, attention
 
 

@@ -102,11 +102,3 @@ def test_what_is_carried_gives_what_all_products_give(steps, width, outputs, see
             return attention(bare_after.features(q), bare_after.features(k), V)
 
         agree([*X, V], ours, summed)
-
-
-def test_products_by_hand():
-    k = torch.tensor([[1.0, 0], [1, 1], [0, 2]])
-    v = torch.tensor([[2.0, 1], [4, 0], [8, 1]])
-    q = torch.tensor([[2.0, 1]]).expand(3, 2)
-    for attention in (bare_after.product_attention, bare_after.carried_attention):
-        close(attention(q, k, v)[2], torch.tensor([32.0, 4]) / 7)

@@ -145,25 +145,3 @@ def test_state_of_another_batch_raises(which):
         with pytest.raises(ValueError, match=message):
             decoder(X, state)
     assert len(decoder(TOKENS, state)[0]) == 2
-
-
-# Positions that are handed in ---------------------------------------------------------------------
-
-
-def test_pos_encoding_can_be_passed():
-    learned = d2l.LearnedPositionalEncoding(4, 0, 7)
-    encoder = d2l.TransformerEncoder(9, 4, 8, 2, 1, pos_encoding=learned)
-    decoder = d2l.TransformerDecoder(9, 4, 8, 2, 1, pos_encoding=learned)
-    assert encoder.pos_encoding is decoder.pos_encoding is learned
-    before = encoder(TOKENS)
-    state = decoder.init_state(before)
-    whole, _ = decoder(TOKENS, state)
-    _, state = decoder(TOKENS[:, :1], state)
-    step, _ = decoder(TOKENS[:, 1:], state)  # the position goes on
-    torch.testing.assert_close(step, whole[:, 1:], rtol=0, atol=1e-5)
-    whole.sum().backward()
-    assert learned.P.grad[0, :2].abs().sum() > 0
-    with torch.no_grad():
-        learned.P[0, 1] += 1
-    assert torch.equal(encoder(TOKENS)[:, :0], before[:, :0])
-    assert not torch.allclose(encoder(TOKENS), before)
