@@ -82,6 +82,11 @@ def test_it_needs_nothing_but_pytorch():
 # Scores, softmax, attention
 
 
+def test_hidden_key_never_wins():
+    weights = bare.masked_softmax(torch.tensor([-1e12, 0.0]), torch.tensor([True, False]))
+    assert weights.tolist() == [1.0, 0.0]
+
+
 @DRAWN
 @given(SIZES, SIZES, SIZES, SIZES, KINDS, st.booleans(), SEEDS)
 def test_attention(batch, num_queries, num_keys, width, kind, heads, seed):
