@@ -85,12 +85,11 @@ TRAP = [
 
 def test_beam_finds_likelier_translation_than_greedy():
     model = EncoderDecoder(Nothing(), Table(TRAP))
-    source = TWO
-    for greedy in greedy_decode(model, source):
+    for greedy in greedy_decode(model, TWO):
         assert greedy.tokens == [3]
         assert greedy.score == pytest.approx(torch.tensor(0.6 * 0.3).log().item())
         assert greedy.attention_weights is None
-    for best in beam_search(model, source, beam_size=2):
+    for best in beam_search(model, TWO, beam_size=2):
         assert best.tokens == [4]
         assert best.finished
         assert best.score == pytest.approx(torch.tensor(0.4 * 0.9).log().item())
@@ -99,10 +98,10 @@ def test_beam_finds_likelier_translation_than_greedy():
 
 def test_length_penalty_favours_longer_translations():
     chances = [[0.0, 0.0, 0.5, 0.5, 0.0], *[[0.0, 0.0, 0.4, 0.6, 0.0]] * 4]
-    model, source = EncoderDecoder(Nothing(), Table(chances)), ONE
+    model = EncoderDecoder(Nothing(), Table(chances))
     lengths = []
     for penalty in (0.0, 1.0, 3.0):
-        (best,) = beam_search(model, source, beam_size=4, max_len=3, length_penalty=penalty)
+        (best,) = beam_search(model, ONE, beam_size=4, max_len=3, length_penalty=penalty)
         lengths.append(len(best.tokens))
     assert lengths == sorted(lengths)
     assert lengths[0] < lengths[-1]
@@ -129,9 +128,9 @@ def tied(seed):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_larger_beams_never_score_lower_with_ties(seed):
-    model, source = tied(seed), ONE
-    (greedy,) = greedy_decode(model, source, max_len=5)
-    actual = [beam_search(model, source, beam_size=k, max_len=5)[0] for k in (1, 2, 3, 4)]
+    model = tied(seed)
+    (greedy,) = greedy_decode(model, ONE, max_len=5)
+    actual = [beam_search(model, ONE, beam_size=k, max_len=5)[0] for k in (1, 2, 3, 4)]
     assert actual[0] == greedy
     for smaller, larger in pairwise(actual):
         assert larger.score >= smaller.score
@@ -144,7 +143,7 @@ def test_exhaustive_beam_finds_the_best_translation():
     with torch.no_grad():
         for _ in range(3):
             everything = [(*tokens, new) for tokens in everything for new in range(VOCAB)]
-            ended = torch.tensor([tokens for tokens in everything])
+            ended = torch.tensor(everything)
             logits, _ = model.eval()(source.expand(len(ended), -1), shift_right(ended))
             scores = logits.log_softmax(-1).gather(2, ended.unsqueeze(-1)).sum(dim=(1, 2))
             complete = (ended[:, -1] == 2) | torch.tensor(ended.shape[1] == 3)
@@ -206,15 +205,14 @@ def test_search_ends_at_max_len_or_when_all_have_ended(search):
             steps.append(X.shape)
             return super().forward(X, state)
 
-    source = TWO
     endless = [[0.0, 0.0, 0.0, 1.0, 0.0]] * 5
-    for hypothesis in search(EncoderDecoder(Nothing(), Counting(endless)), source):
+    for hypothesis in search(EncoderDecoder(Nothing(), Counting(endless)), TWO):
         assert hypothesis.tokens == [3] * 50
     assert len(steps) == 50
     assert steps[0] == (2 if search is greedy_decode else 8, 1)
     steps.clear()
     at_once = [[0.0, 0.0, 1.0, 0.0, 0.0]] * 5
-    for hypothesis in search(EncoderDecoder(Nothing(), Counting(at_once)), source):
+    for hypothesis in search(EncoderDecoder(Nothing(), Counting(at_once)), TWO):
         assert hypothesis == Hypothesis([], pytest.approx(0, abs=1e-5), True, None)
     assert len(steps) == 1
 
@@ -324,15 +322,14 @@ def test_greedily_reads_all_earlier_tokens():
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_scores_without_likeliest_token_raise(search, bad):
     model = EncoderDecoder(Nothing(), Table(TRAP))
-    source = TWO
-    (right, _) = search(model, source)
+    (right, _) = search(model, TWO)
     with torch.no_grad():
         model.decoder.logits[2] = bad  # behind <eos>, where nobody asks
-        assert search(model, source) == [right, right]
+        assert search(model, TWO) == [right, right]
         model.decoder.logits[3:] = bad
     with pytest.raises(FloatingPointError, match=r"^the scores of token 2 hold nan or inf, or on"):
-        search(model, source)
+        search(model, TWO)
     with torch.no_grad():
         model.decoder.logits[1, 0] = math.nan
     with pytest.raises(FloatingPointError, match=r"^the scores of token 1 hold nan"):
-        search(model, source)
+        search(model, TWO)

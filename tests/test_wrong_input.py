@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from inspect import signature
+from inspect import Parameter, signature
 
 import pytest
 import torch
@@ -60,6 +60,7 @@ def test_sizes_are_integers_from_1(kind):
 )
 def test_dropout_is_a_share(kind):
     arguments = SIZES[kind] | other_arguments(kind)
+    assert signature(kind).parameters["dropout"].default in (0, Parameter.empty)
     for share in (0, 0.25, 1.0):
         parts = kind(**arguments | {"dropout": share}).modules()
         shares = {part.p for part in parts if isinstance(part, torch.nn.Dropout)}
@@ -107,6 +108,18 @@ def test_inputs_are_floats_of_one_dtype(run, inputs):
         if len(inputs) > 1:
             with pytest.raises(TypeError, match=r"has dtype torch.float\d\d; it needs torch.float"):
                 run(**inputs | {name: value.double()})
+
+
+def test_vectors_have_the_width_of_the_module():
+    for run, inputs in (
+        (d2l.AddNorm(4, 0), {"X": ROWS, "Y": ROWS}),
+        (d2l.PositionWiseFFN(4, 4, 4), {"X": ROWS}),
+        (d2l.EncoderBlock(4, 4, 2), {"X": ROWS}),
+        (block_with_source(), {"X": ROWS, "enc_outputs": ROWS}),
+    ):
+        for name, value in inputs.items():
+            with pytest.raises(ValueError, match=f"^{name} has shape"):
+                run(**inputs | {name: value[..., :3]})
 
 
 @pytest.mark.parametrize("start", [0.5, True, -1])
