@@ -13,7 +13,6 @@ from d2lattn.checks import (
     check_range,
     check_shapes,
     check_share,
-    check_sizes,
 )
 
 
@@ -78,14 +77,6 @@ def test_range_includes_both_ends():
 def test_entry_out_of_range_is_named_with_its_place(actual, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         check_range("x", torch.tensor(actual), 0, 5)
-
-
-def test_sizes_are_one_or_more():
-    check_sizes(width=1, height=7)
-    check_sizes()
-    for size in (0, -3):
-        with pytest.raises(ValueError, match=f"^height is {size}; it needs to be 1 or more$"):
-            check_sizes(width=1, height=size)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), float("inf")])

@@ -78,7 +78,7 @@ def test_bias_equals_slope_times_distance(num_heads, num_queries, num_keys, star
 # In attention: against its plain form ------------------------------------------------------------
 
 
-def plainly(attention, X, mask, start=0):
+def plainly(attention, X, mask):
     """What the options mean, without kernel and without tricks: weights and output."""
     heads, shared = attention.num_heads, attention.num_kv_heads
     q = attention.W_q(X).unflatten(-1, (heads, -1)).transpose(1, 2)
@@ -86,7 +86,7 @@ def plainly(attention, X, mask, start=0):
     v = attention.W_v(X).unflatten(-1, (shared, -1)).transpose(1, 2)
     k, v = (torch.cat([x[:, [h * shared // heads]] for h in range(heads)], dim=1) for x in (k, v))
     if isinstance(attention.relative, d2l.RotaryPositions):
-        q, k = attention.relative.turn(q, start), attention.relative.turn(k, start)
+        q, k = attention.relative.turn(q), attention.relative.turn(k)
     scores = q @ k.mT / math.sqrt(q.shape[-1])
     if isinstance(attention.relative, d2l.LinearBiases):
         scores = scores + attention.relative.bias(X.shape[1], X.shape[1])
@@ -104,24 +104,15 @@ def attentions(draw):
     """Heads, shared ones, positions and windows, all together."""
     shared, sharing, pairs = (draw(st.integers(1, 3)) for _ in range(3))
     heads = shared * sharing
-    relative = {
-        "none": lambda: None,
-        "rotary": lambda: d2l.RotaryPositions(2 * pairs),
-        "ALiBi": lambda: d2l.LinearBiases(heads),
-    }[draw(st.sampled_from(["none", "rotary", "ALiBi"]))]()
+    places = [None, d2l.RotaryPositions(2 * pairs), d2l.LinearBiases(heads)]
     window = draw(st.sampled_from([None, 1, 2, 3]))
     torch.manual_seed(draw(SEEDS))
     width = 2 * pairs * heads
     attention = d2l.MultiHeadAttention(
-        width,
-        width,
-        width,
-        width,
-        heads,
-        0,
+        *(width, width, width, width, heads, 0),
         draw(st.booleans()),
         num_kv_heads=shared,
-        relative=relative,
+        relative=draw(st.sampled_from(places)),
         window=window,
         num_first=0 if window is None else draw(st.integers(0, 2)),
     )
