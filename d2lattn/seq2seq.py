@@ -195,6 +195,7 @@ class Seq2SeqDecoder(_GRUDecoder):
         dropout: float = 0,
     ) -> None:
         super().__init__()
+        check_sizes(num_hiddens=num_hiddens, num_layers=num_layers)
         self.embedding = token_embedding(vocab_size, embed_size, DEVIATION)
         self.dropout = nn.Dropout(check_share("dropout", dropout))
         self.rnn = _gru(embed_size + num_hiddens, num_hiddens, num_layers, dropout)
@@ -253,6 +254,7 @@ class Seq2SeqAttentionDecoder(HasAttentionWeights, _GRUDecoder, AttentionDecoder
         bridge: bool = True,
     ) -> None:
         super().__init__()
+        check_sizes(num_hiddens=num_hiddens, num_layers=num_layers)
         self.bridge = bridge
         self.attention = AdditiveAttention(num_hiddens, num_hiddens, num_hiddens, dropout=0)
         self.embedding = token_embedding(vocab_size, embed_size, DEVIATION)

@@ -137,6 +137,7 @@ class EncoderBlock(nn.Module):
         num_first: int = 0,
     ) -> None:
         super().__init__()
+        check_sizes(num_hiddens=num_hiddens)
         sizes = num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads
         places: Any = {"relative": relative, "window": window, "num_first": num_first}
         self.attention = MultiHeadAttention(*sizes, 0, bias, num_kv_heads=num_kv_heads, **places)
@@ -257,6 +258,7 @@ class DecoderBlock(nn.Module):
         num_first: int = 0,
     ) -> None:
         super().__init__()
+        check_sizes(num_hiddens=num_hiddens)
         sizes = num_hiddens, num_hiddens, num_hiddens, num_hiddens, num_heads
         places: Any = {"relative": relative, "window": window, "num_first": num_first}
         self.attention1 = MultiHeadAttention(*sizes, 0, bias, num_kv_heads=num_kv_heads, **places)

@@ -132,6 +132,14 @@ def book_style() -> Iterator[None]:
 
 
 @pytest.fixture
+def seeded() -> None:
+    """Draw the same random numbers in each run."""
+    import torch
+
+    torch.manual_seed(0)
+
+
+@pytest.fixture
 def exact() -> Iterator[None]:
     """Compute in float64, from one seed."""
     import torch

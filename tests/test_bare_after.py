@@ -1,7 +1,5 @@
 """The second page: each mechanism in ten lines, which give what the package gives, to 1e-10."""
 
-import math
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -31,27 +29,6 @@ def test_rotating(batch, steps, pairs, base, seed):
     package = d2l.RotaryPositions(2 * pairs, base=base)
     X = torch.randn(batch, 2, steps, 2 * pairs)
     agree([X], lambda X: bare_after.rotate(X, speeds(pairs, base)), package.turn)
-
-
-@DRAWN
-@given(SIZES, st.integers(1, 4), SEEDS)
-def test_attention_with_both_turned(steps, pairs, seed):
-    """Those that a head of the package sees, whose matrices leave everything as it is."""
-    torch.manual_seed(seed)
-    width = 2 * pairs
-    rotary = d2l.RotaryPositions(width)
-    package = d2l.MultiHeadAttention(width, width, width, width, 1, 0, relative=rotary)
-    for layer in (package.W_q, package.W_k, package.W_v, package.W_o):
-        torch.nn.init.eye_(layer.weight)
-
-    def turn(X):
-        return bare_after.rotate(X, speeds(pairs))
-
-    agree(
-        [torch.randn(steps, width) for _ in range(3)],
-        lambda q, k, v: (turn(q) @ turn(k).mT / width**0.5).softmax(dim=-1) @ v,
-        lambda q, k, v: package(q[None], k[None], v[None])[0],
-    )
 
 
 @DRAWN
@@ -105,14 +82,6 @@ def test_a_running_softmax(batch, num_queries, num_keys, width, tile, apart, see
     )
 
 
-def test_a_running_softmax_by_hand():
-    """Scores of 1, 2, 3, 1 times ln 2; halved when the largest comes, in the second tile."""
-    keys = torch.tensor([[1.0], [2], [3], [1]]) * math.log(2)
-    values = torch.tensor([[1.0], [2], [3], [4]])
-    found = bare_after.running_attention(torch.ones(1, 1), keys, values, 2)
-    close(found, torch.tensor([[2.625]]))
-
-
 @DRAWN
 @given(st.integers(1, 9), SIZES, SIZES, SEEDS)
 def test_what_is_carried_gives_what_all_products_give(steps, width, outputs, seed):
@@ -133,24 +102,3 @@ def test_what_is_carried_gives_what_all_products_give(steps, width, outputs, see
             return attention(bare_after.features(q), bare_after.features(k), V)
 
         agree([*X, V], ours, summed)
-
-
-def test_by_hand():
-    k = torch.tensor([[1.0, 0], [1, 1], [0, 2]])
-    v = torch.tensor([[2.0, 1], [4, 0], [8, 1]])
-    q = torch.tensor([[2.0, 1]]).expand(3, 2)
-    for attention in (bare_after.product_attention, bare_after.carried_attention):
-        close(attention(q, k, v)[2], torch.tensor([32.0, 4]) / 7)
-    quarter = torch.tensor([[1.0, 0], [1.0, 0]])
-    turned = bare_after.rotate(quarter, torch.tensor([torch.pi / 2]))
-    close(turned, torch.tensor([[1.0, 0], [0, 1]]))
-    assert bare_after.distance_bias(2, 2).tolist() == [
-        [[0, -0.0625], [-0.0625, 0]],
-        [[0, -0.00390625], [-0.00390625, 0]],
-    ]
-    assert bare_after.causal_window_mask(4, 2, 1).int().tolist() == [
-        [1, 0, 0, 0],
-        [1, 1, 0, 0],
-        [1, 1, 1, 0],
-        [1, 0, 1, 1],
-    ]

@@ -13,8 +13,6 @@ from d2lattn.checks import (
     check_range,
     check_shapes,
     check_share,
-    check_sizes,
-    optional_import,
 )
 
 
@@ -36,10 +34,8 @@ def test_errors_share_one_wording(error, actual, message):
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ([1.0], torch.ones(1), "x has type list; it needs a tensor of floating-point numbers"),
         (torch.ones(1), None, "y has type NoneType; it needs a tensor of floating-point numbers"),
         (torch.ones(1), torch.ones(1).int(), "y has dtype torch.int32; it needs a tensor of fl"),
-        (torch.ones(1).bool(), torch.ones(1), "x has dtype torch.bool; it needs a tensor of fl"),
         (
             torch.ones(1),
             torch.ones(1).double(),
@@ -57,7 +53,6 @@ def test_wrong_dtype_raises(x, y, message):
     [
         (torch.tensor([True]), "dtype torch.bool"),
         (torch.tensor([1.0]), "dtype torch.float32"),
-        ([1], "type list"),
         (1, "type int"),
     ],
 )
@@ -84,14 +79,6 @@ def test_entry_out_of_range_is_named_with_its_place(actual, message):
         check_range("x", torch.tensor(actual), 0, 5)
 
 
-def test_sizes_are_one_or_more():
-    check_sizes(width=1, height=7)
-    check_sizes()
-    for size in (0, -3):
-        with pytest.raises(ValueError, match=f"^height is {size}; it needs to be 1 or more$"):
-            check_sizes(width=1, height=size)
-
-
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), float("inf")])
 def test_share_outside_0_to_1_raises(share):
     with pytest.raises(ValueError, match=f"^dropout is {share}; it needs to be from 0 to 1$"):
@@ -113,12 +100,6 @@ def test_dtype_of_the_layer_is_required():
             check_floats(without, x=x.double(), y=x)
 
 
-def test_missing_package_is_named():
-    message = r"^d2l\.x needs nowhere; install what the book needs: pip"
-    with pytest.raises(ModuleNotFoundError, match=message), optional_import("d2l.x"):
-        raise ModuleNotFoundError(name="nowhere.inside")
-
-
 # check_shapes ------------------------------------------------------------------------------------
 
 
@@ -135,7 +116,6 @@ def test_equal_letters_match_equal_sizes():
     [
         ((2, 3, 9), ("B", "K", "D"), "y has shape (2, 3, 9); it needs (B, K, D) = (2, K, 4)"),
         ((2, 9, 4), ("B", "Q", "V"), "y has shape (2, 9, 4); it needs (B, Q, V) = (2, 3, V)"),
-        ((2, 3, 4, 1), ("B", "Q", "D"), "y has shape (2, 3, 4, 1); it needs (B, Q, D) = (2, 3, 4)"),
         ((7,), (8,), "y has shape (7,); it needs (8,)"),
         ((2, 7), ("...", 8), "y has shape (2, 7); it needs (..., 8)"),
         ((8,), ("...", 8, 8), "y has shape (8,); it needs (..., 8, 8)"),

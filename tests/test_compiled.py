@@ -33,32 +33,30 @@ class SelfAttention(nn.Module):
         return self.attention(X, X, X)
 
 
+STACK = 9, 8, 16, 2, 1
+MODELS = {
+    "dot product": lambda: SelfAttention(d2l.DotProductAttention(0)),
+    "additive": lambda: SelfAttention(d2l.AdditiveAttention(8, 8, 8, 0)),
+    "multi-head": lambda: SelfAttention(d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0)),
+    "encoder": lambda: d2l.TransformerEncoder(*STACK),
+    "decoder alone": lambda: Logits(d2l.TransformerDecoder(*STACK, cross_attention=False)),
+    "encoder and decoder": lambda: Logits(
+        d2l.TransformerDecoder(*STACK), d2l.TransformerEncoder(*STACK)
+    ),
+}
+
+
 def build(name: str) -> tuple[nn.Module, bool]:
     """Return a model in eval mode, and whether it takes tokens."""
     torch.manual_seed(0)
-    models = {
-        "dot product": lambda: SelfAttention(d2l.DotProductAttention(0)),
-        "additive": lambda: SelfAttention(d2l.AdditiveAttention(8, 8, 8, 0)),
-        "multi-head": lambda: SelfAttention(d2l.MultiHeadAttention(8, 8, 8, 8, 2, 0)),
-        "encoder": lambda: d2l.TransformerEncoder(9, 8, 16, 2, 1, 0),
-        "decoder alone": lambda: Logits(
-            d2l.TransformerDecoder(9, 8, 16, 2, 1, 0, cross_attention=False)
-        ),
-        "encoder and decoder": lambda: Logits(
-            d2l.TransformerDecoder(9, 8, 16, 2, 1, 0), d2l.TransformerEncoder(9, 8, 16, 2, 1, 0)
-        ),
-    }
-    return models[name]().eval(), "coder" in name
-
-
-NAMES = ["dot product", "additive", "multi-head", "encoder", "decoder alone", "encoder and decoder"]
+    return MODELS[name]().eval(), "coder" in name
 
 
 def draw(tokens: bool, length: int) -> torch.Tensor:
     return torch.randint(9, (2, length)) if tokens else torch.randn(2, length, 8)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MODELS)
 def test_exported_model_takes_any_length(name):
     model, tokens = build(name)
     length = torch.export.Dim("length", min=2, max=64)
@@ -69,7 +67,7 @@ def test_exported_model_takes_any_length(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MODELS)
 def test_compiled_model_is_one_graph_with_the_same_result(name, compiler):
     model, tokens = build(name)
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")

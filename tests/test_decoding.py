@@ -23,6 +23,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 VOCAB = 9
 SOURCE = torch.tensor([[4, 5, 2]])
+TWO = torch.zeros(2, 1, dtype=torch.long)  # sources that nobody reads
+ONE = TWO[:1]
 RANDOM_MODELS = settings(deadline=None, max_examples=25, derandomize=True)
 decoders = st.sampled_from([Seq2SeqDecoder, Seq2SeqAttentionDecoder])
 
@@ -83,12 +85,11 @@ TRAP = [
 
 def test_beam_finds_likelier_translation_than_greedy():
     model = EncoderDecoder(Nothing(), Table(TRAP))
-    source = torch.zeros(2, 1, dtype=torch.long)
-    for greedy in greedy_decode(model, source):
+    for greedy in greedy_decode(model, TWO):
         assert greedy.tokens == [3]
         assert greedy.score == pytest.approx(torch.tensor(0.6 * 0.3).log().item())
         assert greedy.attention_weights is None
-    for best in beam_search(model, source, beam_size=2):
+    for best in beam_search(model, TWO, beam_size=2):
         assert best.tokens == [4]
         assert best.finished
         assert best.score == pytest.approx(torch.tensor(0.4 * 0.9).log().item())
@@ -97,10 +98,10 @@ def test_beam_finds_likelier_translation_than_greedy():
 
 def test_length_penalty_favours_longer_translations():
     chances = [[0.0, 0.0, 0.5, 0.5, 0.0], *[[0.0, 0.0, 0.4, 0.6, 0.0]] * 4]
-    model, source = EncoderDecoder(Nothing(), Table(chances)), torch.zeros(1, 1, dtype=torch.long)
+    model = EncoderDecoder(Nothing(), Table(chances))
     lengths = []
     for penalty in (0.0, 1.0, 3.0):
-        (best,) = beam_search(model, source, beam_size=4, max_len=3, length_penalty=penalty)
+        (best,) = beam_search(model, ONE, beam_size=4, max_len=3, length_penalty=penalty)
         lengths.append(len(best.tokens))
     assert lengths == sorted(lengths)
     assert lengths[0] < lengths[-1]
@@ -127,9 +128,9 @@ def tied(seed):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_larger_beams_never_score_lower_with_ties(seed):
-    model, source = tied(seed), torch.zeros(1, 1, dtype=torch.long)
-    (greedy,) = greedy_decode(model, source, max_len=5)
-    actual = [beam_search(model, source, beam_size=k, max_len=5)[0] for k in (1, 2, 3, 4)]
+    model = tied(seed)
+    (greedy,) = greedy_decode(model, ONE, max_len=5)
+    actual = [beam_search(model, ONE, beam_size=k, max_len=5)[0] for k in (1, 2, 3, 4)]
     assert actual[0] == greedy
     for smaller, larger in pairwise(actual):
         assert larger.score >= smaller.score
@@ -142,7 +143,7 @@ def test_exhaustive_beam_finds_the_best_translation():
     with torch.no_grad():
         for _ in range(3):
             everything = [(*tokens, new) for tokens in everything for new in range(VOCAB)]
-            ended = torch.tensor([tokens for tokens in everything])
+            ended = torch.tensor(everything)
             logits, _ = model.eval()(source.expand(len(ended), -1), shift_right(ended))
             scores = logits.log_softmax(-1).gather(2, ended.unsqueeze(-1)).sum(dim=(1, 2))
             complete = (ended[:, -1] == 2) | torch.tensor(ended.shape[1] == 3)
@@ -187,12 +188,11 @@ def test_bos_and_eos_can_be_chosen(search):
     for token, following in ((4, 2), (2, 1), (1, 3), (3, 0), (0, 0)):
         follows[token][following] = 1.0
     model = EncoderDecoder(Nothing(), Table(follows))
-    source = torch.zeros(1, 1, dtype=torch.long)
-    (best,) = search(model, source, bos=4, eos=3)
+    (best,) = search(model, ONE, bos=4, eos=3)
     assert (best.tokens, best.finished, best.score) == ([2, 1], True, pytest.approx(0, abs=1e-5))
-    (best,) = search(model, source, bos=4, eos=3, max_len=2)
+    (best,) = search(model, ONE, bos=4, eos=3, max_len=2)
     assert (best.tokens, best.finished) == ([2, 1], False)
-    (best,) = search(model, source, bos=4, eos=3, max_len=3)
+    (best,) = search(model, ONE, bos=4, eos=3, max_len=3)
     assert (best.tokens, best.finished) == ([2, 1], True)
 
 
@@ -205,15 +205,14 @@ def test_search_ends_at_max_len_or_when_all_have_ended(search):
             steps.append(X.shape)
             return super().forward(X, state)
 
-    source = torch.zeros(2, 1, dtype=torch.long)
     endless = [[0.0, 0.0, 0.0, 1.0, 0.0]] * 5
-    for hypothesis in search(EncoderDecoder(Nothing(), Counting(endless)), source):
+    for hypothesis in search(EncoderDecoder(Nothing(), Counting(endless)), TWO):
         assert hypothesis.tokens == [3] * 50
     assert len(steps) == 50
     assert steps[0] == (2 if search is greedy_decode else 8, 1)
     steps.clear()
     at_once = [[0.0, 0.0, 1.0, 0.0, 0.0]] * 5
-    for hypothesis in search(EncoderDecoder(Nothing(), Counting(at_once)), source):
+    for hypothesis in search(EncoderDecoder(Nothing(), Counting(at_once)), TWO):
         assert hypothesis == Hypothesis([], pytest.approx(0, abs=1e-5), True, None)
     assert len(steps) == 1
 
@@ -233,7 +232,7 @@ def test_search_stops_once_the_best_cannot_change():
     first = [0.0, 0.0, 0.6, 0.4] + [0.0] * 26  # what goes on here is likelier than
     second = [0.9 / 29] * 2 + [0.1] + [0.9 / 29] * 27  # what ends here
     model = EncoderDecoder(Numbered(), OfEachSentence([[first] * 30, [second] * 30]))
-    actual = beam_search(model, torch.zeros(2, 1, dtype=torch.long), beam_size=2)
+    actual = beam_search(model, TWO, beam_size=2)
     assert [best.tokens for best in actual] == [[], []]
     assert len(steps) == 1
 
@@ -244,13 +243,16 @@ def modes(model):
 
 @pytest.mark.parametrize("search", [greedy_decode, beam_search])
 @pytest.mark.parametrize("training", [True, False])
-def test_search_restores_every_mode(search, training):
+def test_search_is_without_dropout_and_graph_and_restores_every_mode(search, training):
     model = build(Seq2SeqAttentionDecoder, 0).train(training)
     model.encoder.train(not training)
     before, while_at_it = modes(model), []
     model.decoder.rnn.register_forward_hook(lambda *_: while_at_it.extend(modes(model)))
+    model.decoder.dense.register_forward_hook(
+        lambda *given: while_at_it.append(given[-1].requires_grad)
+    )
     search(model, SOURCE, max_len=2)
-    assert not any(while_at_it)
+    assert not any(while_at_it)  # nor is there a graph
     assert modes(model) == before
 
     def fail(*_):
@@ -262,29 +264,18 @@ def test_search_restores_every_mode(search, training):
     assert modes(model) == before
 
 
-@pytest.mark.parametrize("search", [greedy_decode, beam_search])
-def test_search_holds_no_graph(search):
-    model, needed = build(Seq2SeqAttentionDecoder, 0), []
-    model.decoder.dense.register_forward_hook(lambda *given: needed.append(given[-1].requires_grad))
-    search(model, SOURCE, max_len=2)
-    assert needed
-    assert not any(needed)
-
-
 def test_wrong_arguments_raise():
-    model, (source, lengths) = build(Seq2SeqDecoder, 0), sentences(0)
+    model = build(Seq2SeqDecoder, 0)
     for search in (greedy_decode, beam_search):
         with pytest.raises(ValueError, match=r"^max_len is 0; it needs to be 1 or more$"):
-            search(model, source, lengths, max_len=0)
+            search(model, SOURCE, max_len=0)
         with pytest.raises(ValueError, match=r"^source has shape"):
-            search(model, source[0])
+            search(model, SOURCE[0])
         with pytest.raises(TypeError, match=r"^source has dtype"):
-            search(model, source.float())
-    with pytest.raises(ValueError, match=r"^beam_size is 0"):
-        beam_search(model, source, lengths, beam_size=0)
-    for penalty in (math.nan, math.inf):
-        with pytest.raises(ValueError, match=r"^length_penalty is"):
-            beam_search(model, source, lengths, length_penalty=penalty)
+            search(model, SOURCE.float())
+    for options in ({"beam_size": 0}, {"length_penalty": math.nan}, {"length_penalty": math.inf}):
+        with pytest.raises(ValueError, match=f"^{next(iter(options))} is "):
+            beam_search(model, SOURCE, **options)
 
 
 @pytest.mark.parametrize("search", [greedy_decode, beam_search])
@@ -294,7 +285,7 @@ def test_half_precision_writes_the_likeliest_token(search, dtype):
     model = EncoderDecoder(Nothing(), Table([[0.0] * 900] * 900))
     model.decoder.logits.data = torch.zeros(900, 900, dtype=dtype)
     model.decoder.logits.data[:, 7] = 2**-9
-    (best,) = search(model, torch.zeros(1, 1, dtype=torch.long), max_len=3, eos=-1)
+    (best,) = search(model, ONE, max_len=3, eos=-1)
     assert best.tokens == [7, 7, 7]
 
 
@@ -331,15 +322,14 @@ def test_greedily_reads_all_earlier_tokens():
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_scores_without_likeliest_token_raise(search, bad):
     model = EncoderDecoder(Nothing(), Table(TRAP))
-    source = torch.zeros(2, 1, dtype=torch.long)
-    (right, _) = search(model, source)
+    (right, _) = search(model, TWO)
     with torch.no_grad():
         model.decoder.logits[2] = bad  # behind <eos>, where nobody asks
-        assert search(model, source) == [right, right]
+        assert search(model, TWO) == [right, right]
         model.decoder.logits[3:] = bad
     with pytest.raises(FloatingPointError, match=r"^the scores of token 2 hold nan or inf, or on"):
-        search(model, source)
+        search(model, TWO)
     with torch.no_grad():
         model.decoder.logits[1, 0] = math.nan
     with pytest.raises(FloatingPointError, match=r"^the scores of token 1 hold nan"):
-        search(model, source)
+        search(model, TWO)

@@ -4,12 +4,12 @@ import re
 import pytest
 import torch
 from torch import nn
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from d2lattn.corpus import Batch
 from d2lattn.decoding import greedy_decode
 from d2lattn.seq2seq import EncoderDecoder, Seq2SeqAttentionDecoder, Seq2SeqDecoder, Seq2SeqEncoder
 from d2lattn.training import (
-    evaluating,
     masked_loss,
     mean_loss,
     shift_right,
@@ -56,55 +56,35 @@ def test_loss_is_mean_over_valid_tokens_in_nats():
     assert masked_loss(logits, targets, lengths).item() == pytest.approx(total / 5, abs=1e-6)
 
 
-def test_padding_changes_neither_loss_nor_gradient():
-    torch.manual_seed(0)
-    logits, targets, lengths = torch.randn(2, 3, 5), torch.randint(5, (2, 3)), torch.tensor([3, 2])
-    longer = torch.cat((logits, torch.full((2, 4, 5), 1e4)), dim=1).requires_grad_()
-    padded = torch.cat((targets, torch.zeros(2, 4, dtype=torch.long)), dim=1)
-    loss = masked_loss(longer, padded, lengths)
-    torch.testing.assert_close(loss, masked_loss(logits, targets, lengths))
-    loss.backward()
-    assert (longer.grad[:, 3:] == 0).all()
-    assert (longer.grad[1, 2] == 0).all()
-
-
-@pytest.mark.parametrize(
-    ("logits", "targets", "lengths", "message"),
-    [
-        ((2, 5), (2, 3), (2,), r"logits has shape \(2, 5\); it needs \(B, T, V\)"),
-        ((2, 3, 5), (2, 4), (2,), r"targets has shape \(2, 4\); it needs \(B, T\) = \(2, 3\)"),
-        ((2, 3, 5), (2, 3), (3,), r"valid_lens has shape \(3,\); it needs \(B,\) = \(2,\)"),
-    ],
-)
-def test_wrong_shapes_raise(logits, targets, lengths, message):
-    with pytest.raises(ValueError, match="^" + message):
-        masked_loss(
-            torch.zeros(logits),
-            torch.zeros(targets, dtype=torch.long),
-            torch.ones(lengths, dtype=torch.long),
-        )
-
-
-@pytest.mark.parametrize("loud", [math.inf, -math.inf, math.nan])
-def test_infinite_padding_leaves_gradients_finite(loud):
+@pytest.mark.parametrize("loud", [1e4, math.inf, -math.inf, math.nan])
+def test_padding_changes_neither_loss_nor_gradient(loud):
     torch.manual_seed(0)
     logits, targets, lengths = torch.randn(2, 3, 5), torch.randint(5, (2, 3)), torch.tensor([3, 1])
     quiet = logits.clone().requires_grad_()
     logits[1, 1:, :2] = loud
-    logits.requires_grad_()
-    loss = masked_loss(logits, targets, lengths)
-    assert loss == masked_loss(quiet, targets, lengths)
+    longer = torch.cat((logits, torch.full((2, 4, 5), loud)), dim=1).requires_grad_()
+    padded = torch.cat((targets, torch.full((2, 4), 99)), dim=1)
+    loss, expected = masked_loss(longer, padded, lengths), masked_loss(quiet, targets, lengths)
+    assert loss == expected
     loss.backward()
-    masked_loss(quiet, targets, lengths).backward()
-    assert torch.equal(logits.grad, quiet.grad)
-    assert logits.grad.isfinite().all()
+    expected.backward()
+    assert torch.equal(longer.grad[:, :3], quiet.grad)
+    assert longer.grad[:, 3:].count_nonzero() == longer.grad[1, 1:].count_nonzero() == 0
 
 
-def test_shift_right_starts_with_bos():
-    targets = torch.tensor([[5, 6, 2], [7, 2, 0]])
-    assert shift_right(targets).tolist() == [[1, 5, 6], [1, 7, 2]]
-    assert shift_right(targets, bos=9).tolist() == [[9, 5, 6], [9, 7, 2]]
-    assert targets.tolist() == [[5, 6, 2], [7, 2, 0]]
+@pytest.mark.parametrize(
+    ("targets", "lengths", "message"),
+    [
+        ([[4, 5]], [2], r"targets\[0, 1\] is 5; it needs to be from 0 to 4"),
+        ([[4, -1]], [2], r"targets\[0, 1\] is -1; it needs to be from 0 to 4"),
+        ([[4, 1, 2]], [2], r"targets has shape \(1, 3\); it needs \(B, T\) = \(1, 2\)"),
+        ([[4, 1]], [3], r"valid_lens\[0\] is 3; it needs to be from 0 to 2"),
+        ([[4, 1]], [0], r"valid_lens is \[0\]; it needs a length above 0 for a mean"),
+    ],
+)
+def test_wrong_targets_raise(targets, lengths, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        masked_loss(torch.zeros(1, 2, 5), torch.tensor(targets), torch.tensor(lengths))
 
 
 def test_translation_loss_counts_valid_tokens():
@@ -116,47 +96,26 @@ def test_translation_loss_counts_valid_tokens():
     assert isinstance(count, int)
 
 
-def test_mean_loss_weights_batches_by_tokens():
+def test_mean_loss_is_without_dropout_and_gradients():
     model, batches = build(dropout=0.5).train(), reversals(128)
     whole = Batch(*(torch.cat(parts) for parts in list(zip(*batches, strict=True))[:4]), ())
-    assert mean_loss(model, batches) == pytest.approx(mean_loss(model, [whole]), abs=1e-5)
-    assert model.training  # as it was
-    assert mean_loss(model, [whole]) == pytest.approx(
-        translation_loss(model.eval(), whole)[0].item(), abs=1e-5
-    )
-
-
-def test_mean_loss_needs_no_gradient_and_no_random_numbers():
-    model, batches = build(dropout=0.5).train(), reversals(64)
-    before = torch.get_rng_state()
-    requires = []
+    before, requires = torch.get_rng_state(), []
 
     def batch_loss(model, batch):
         loss, count = translation_loss(model, batch)
         requires.append(loss.requires_grad)
         return loss, count
 
-    assert mean_loss(model, batches, batch_loss) == mean_loss(model, batches)
-    assert requires == [False]
+    actual = mean_loss(model, batches, batch_loss)
+    assert model.training  # as it was
+    assert requires == [False, False]
     assert torch.equal(torch.get_rng_state(), before)
+    expected, _ = translation_loss(model.eval(), whole)
+    assert actual == pytest.approx(expected.item(), abs=1e-5)
 
 
 def modes(model):
     return [module.training for module in model.modules()]
-
-
-def test_evaluating_restores_every_submodule():
-    model = build().train()
-    model.encoder.eval()
-    before = modes(model)
-    with evaluating(model):
-        assert not any(modes(model))
-    assert modes(model) == before
-    with pytest.raises(KeyError), evaluating(model):
-        raise KeyError
-    assert modes(model) == before
-    assert model.training
-    assert not model.encoder.rnn.training
 
 
 def test_same_seed_gives_same_run_and_restores_generator():
@@ -174,6 +133,81 @@ def test_same_seed_gives_same_run_and_restores_generator():
     assert loss != other
 
 
+class Number(nn.Module):
+    """One parameter, whose gradient is what the batch says."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(()))
+
+
+def push(model, gradient):
+    return model.w * gradient, 1
+
+
+def train_number(*gradients, num_epochs=1, **options):
+    """Train a number with these gradients; return what Adam got, with its rates."""
+    model, steps = Number(), []
+
+    def record(optimizer, *_):
+        steps.append((model.w.grad.item(), optimizer.param_groups[0]["lr"]))
+
+    hook = register_optimizer_step_pre_hook(record)
+    try:
+        train(model, lambda _: gradients, num_epochs=num_epochs, batch_loss=push, **options)
+    finally:
+        hook.remove()
+    return steps
+
+
+def test_gradients_are_clipped():
+    (longer, rate), (shorter, _) = train_number(50, 0.1, clip_norm=2.0)
+    assert (longer, shorter) == pytest.approx((2.0, 0.1), rel=1e-4)
+    assert rate == 3e-3  # if nothing is said
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [1, 1, 1, 1, 1, 0.75, 0.5, 0.25]),  # half of them, if nothing is said
+        ({"decay_share": 0.0}, [1] * 8),
+        ({"decay_share": 1}, [1 - step / 8 for step in range(8)]),
+    ],
+)
+def test_learning_rate_falls_in_the_last_share(options, expected):
+    steps = train_number(1, 1, 1, 1, num_epochs=2, learning_rate=1.0, **options)
+    assert [rate for _, rate in steps] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "message"),
+    [
+        (lambda w: w * math.nan, "the loss is nan in epoch 1, step 1; a smaller .* may help"),
+        (lambda w: w * -math.inf, "the loss is -inf in epoch 1, step 1; a smaller .*"),
+        (lambda w: (w - 1).sqrt(), "the loss is 0 in epoch 1, step 1, but its gradient .* inf; .*"),
+    ],
+)
+def test_infinite_loss_or_gradient_raises_and_changes_no_weight(loss_of, message):
+    model = Number()
+    with pytest.raises(FloatingPointError, match=f"^{message}$"):
+        train(model, lambda _: [0], num_epochs=1, batch_loss=lambda m, _: (loss_of(m.w), 1))
+    assert model.w == 1
+
+
+def test_wrong_arguments_of_train_raise():
+    with pytest.raises(ValueError, match=r"^loader gave no batch; training needs at least one$"):
+        train_number()
+    for options, name in (
+        ({"num_epochs": 0}, "num_epochs"),
+        ({"learning_rate": 0.0}, "learning_rate"),
+        ({"learning_rate": math.inf}, "learning_rate"),
+        ({"clip_norm": 0.0}, "clip_norm"),
+        ({"decay_share": 1.5}, "decay_share"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} is "):
+            train_number(1, **options)
+
+
 def test_epoch_loss_is_mean_over_its_tokens(monkeypatch):
     losses = iter([(1.0, 1), (4.0, 3), (2.0, 2), (6.0, 2)])
     clock = iter([10.0, 12.0, 20.0, 28.0])
@@ -183,7 +217,7 @@ def test_epoch_loss_is_mean_over_its_tokens(monkeypatch):
         loss, count = next(losses)
         return model.w * 0 + loss, count
 
-    history = train(Recorder(), lambda _: [0, 0], num_epochs=2, batch_loss=batch_loss)
+    history = train(Number(), lambda _: [0, 0], num_epochs=2, batch_loss=batch_loss)
     assert history.loss == [(1 * 1 + 4 * 3) / 4, (2 * 2 + 6 * 2) / 4]
     assert history.tokens_per_second == [4 / 2, 4 / 8]
 
@@ -200,85 +234,6 @@ def test_after_epoch_can_stop_training():
     assert seen == [history.loss[:1], history.loss]
     history = train(build(), lambda _: reversals(64), num_epochs=2, after_epoch=lambda _: None)
     assert len(history.loss) == 2
-
-
-class Recorder(nn.Module):
-    """One parameter, whose gradient is what the batch says."""
-
-    def __init__(self):
-        super().__init__()
-        self.w = nn.Parameter(torch.zeros(()))
-
-
-def push(model, batch):
-    return model.w * batch, 1
-
-
-@pytest.fixture
-def gradients(monkeypatch) -> list[float]:
-    """What Adam is given for each parameter, a number, at each step."""
-    given = []
-    step = torch.optim.Adam.step
-
-    def recorded(self, *args, **kwargs):
-        given.extend(p.grad.item() for p in self.param_groups[0]["params"])
-        return step(self, *args, **kwargs)
-
-    monkeypatch.setattr(torch.optim.Adam, "step", recorded)
-    return given
-
-
-def test_gradients_are_clipped(gradients):
-    batches = [torch.tensor(50.0), torch.tensor(0.1)]
-    train(Recorder(), lambda _: batches, num_epochs=1, clip_norm=2.0, batch_loss=push)
-    assert gradients == pytest.approx([2.0, 0.1], rel=1e-4)
-
-
-def rates_of(monkeypatch, **options):
-    rates = []
-    step = torch.optim.Adam.step
-
-    def recorded(self, *args, **kwargs):
-        rates.append(self.param_groups[0]["lr"])
-        return step(self, *args, **kwargs)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(torch.optim.Adam, "step", recorded)
-        batches = [torch.tensor(1.0)] * 4
-        train(Recorder(), lambda _: batches, num_epochs=2, batch_loss=push, **options)
-    return rates
-
-
-def test_learning_rate_falls_in_the_last_share(monkeypatch):
-    falling = [1, 1, 1, 1, 1, 0.75, 0.5, 0.25]
-    assert rates_of(monkeypatch, learning_rate=1.0) == pytest.approx(falling)
-    assert rates_of(monkeypatch, learning_rate=1.0, decay_share=0.5) == pytest.approx(falling)
-    assert rates_of(monkeypatch, learning_rate=1.0, decay_share=0.0) == [1.0] * 8
-    all_the_way = [1 - step / 8 for step in range(8)]
-    assert rates_of(monkeypatch, learning_rate=1.0, decay_share=1) == pytest.approx(all_the_way)
-
-
-def test_empty_loader_raises():
-    with pytest.raises(ValueError, match=r"^loader gave no batch; training needs at least one$"):
-        train(build(), lambda _: [], num_epochs=1)
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_infinite_loss_raises_and_changes_no_weight(bad):
-    model = Recorder()
-    with torch.no_grad():
-        model.w += 1.0
-    with pytest.raises(
-        FloatingPointError,
-        match=f"^the loss is {bad} in epoch 1, step 2; a smaller learning_rate may help$",
-    ):
-        train(
-            model,
-            lambda _: [torch.tensor(0.0), torch.tensor(bad)],
-            num_epochs=1,
-            batch_loss=push,
-        )
-    assert model.w == 1.0
 
 
 @pytest.mark.parametrize("mode", [True, False])

@@ -1,6 +1,8 @@
 """What cannot be right is refused in words, in every module and decoder; what can be is taken."""
 
 import math
+from functools import partial
+from inspect import Parameter, signature
 
 import pytest
 import torch
@@ -8,61 +10,116 @@ import torch
 import d2lattn as d2l
 
 TOKENS = torch.tensor([[3, 4], [5, 6]])
-DROPPING = {
-    "additive": lambda share: d2l.AdditiveAttention(2, 2, 2, share),
-    "dot": d2l.DotProductAttention,
-    "heads": lambda share: d2l.MultiHeadAttention(2, 2, 2, 2, 1, share),
-    "waves": lambda share: d2l.PositionalEncoding(2, share),
-    "learned": lambda share: d2l.LearnedPositionalEncoding(2, share),
-    "add norm": lambda share: d2l.AddNorm(2, share),
-    "encoder block": lambda share: d2l.EncoderBlock(2, 2, 1, share),
-    "decoder block": lambda share: d2l.DecoderBlock(2, 2, 1, share),
-    "encoder": lambda share: d2l.TransformerEncoder(9, 2, 2, 1, 1, share),
-    "decoder": lambda share: d2l.TransformerDecoder(9, 2, 2, 1, 1, share),
-    "GRU encoder": lambda share: d2l.Seq2SeqEncoder(9, 2, 2, 1, share),
-    "GRU decoder": lambda share: d2l.Seq2SeqDecoder(9, 2, 2, 1, share),
-    "Bahdanau": lambda share: d2l.Seq2SeqAttentionDecoder(9, 2, 2, 1, share),
+GRU = {"vocab_size": 9, "embed_size": 2, "num_hiddens": 2, "num_layers": 1}
+BLOCK = {"num_hiddens": 2, "ffn_num_hiddens": 2, "num_heads": 1}
+STACK = {"vocab_size": 9, **BLOCK, "num_layers": 1}
+POSITIONS = {"num_hiddens": 2, "max_len": 5}
+SIZES = {
+    d2l.DotProductAttention: {},
+    d2l.AdditiveAttention: {"key_size": 2, "query_size": 2, "num_hiddens": 2},
+    d2l.MultiHeadAttention: {
+        **{"key_size": 2, "query_size": 2, "value_size": 2},
+        **{"num_hiddens": 2, "num_heads": 1},
+    },
+    d2l.PositionalEncoding: POSITIONS,
+    d2l.LearnedPositionalEncoding: POSITIONS,
+    d2l.RotaryPositions: {"head_dim": 2, "max_len": 5},
+    d2l.LinearBiases: {"num_heads": 2},
+    d2l.AddNorm: {},
+    d2l.PositionWiseFFN: {"ffn_num_input": 2, "ffn_num_hiddens": 2, "ffn_num_outputs": 2},
+    d2l.EncoderBlock: BLOCK,
+    d2l.DecoderBlock: BLOCK,
+    d2l.TransformerEncoder: STACK,
+    d2l.TransformerDecoder: STACK,
+    d2l.Seq2SeqEncoder: GRU,
+    d2l.Seq2SeqDecoder: GRU,
+    d2l.Seq2SeqAttentionDecoder: GRU,
 }
+every_class = pytest.mark.parametrize("kind", SIZES, ids=lambda kind: kind.__name__)
 
 
-@pytest.mark.parametrize("make", DROPPING.values(), ids=DROPPING)
-def test_dropout_outside_0_to_1_raises(make):
-    for share in (0, 0.5, 1.0):
-        make(share)
+def other_arguments(kind):
+    """The arguments that are no sizes."""
+    arguments = {"normalized_shape": 2, "dropout": 0.5}
+    return {name: arguments[name] for name in arguments if name in signature(kind).parameters}
+
+
+@every_class
+def test_sizes_are_integers_from_1(kind):
+    others = other_arguments(kind)
+    kind(**SIZES[kind], **others)
+    for name in SIZES[kind]:
+        with pytest.raises(ValueError, match=f"^{name} is 0; it needs to be 1 or more$"):
+            kind(**SIZES[kind] | {name: 0}, **others)
+        with pytest.raises(TypeError, match=f"^{name} has type float; it needs an integer$"):
+            kind(**SIZES[kind] | {name: 2.0}, **others)
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in SIZES if "dropout" in signature(kind).parameters]
+)
+def test_dropout_is_a_share(kind):
+    arguments = SIZES[kind] | other_arguments(kind)
+    assert signature(kind).parameters["dropout"].default in (0, Parameter.empty)
+    for share in (0, 0.25, 1.0):
+        parts = kind(**arguments | {"dropout": share}).modules()
+        shares = {part.p for part in parts if isinstance(part, torch.nn.Dropout)}
+        assert share in shares <= {share, 0}  # attention inside a block has none
     for share in (math.nan, -0.5, 1.5):
         with pytest.raises(ValueError, match=r"^dropout is .*; it needs to be from 0 to 1$"):
-            make(share)
-    with pytest.raises(TypeError, match=r"^dropout has type str; it needs a number$"):
-        make("0.5")
+            kind(**arguments | {"dropout": share})
 
 
-def test_float_sizes_raise():
-    for make in (
-        lambda: d2l.MultiHeadAttention(4, 4, 4, 4, 2.0, 0),
-        lambda: d2l.MultiHeadAttention(4, 4, 4, 4.0, 2, 0),
-        lambda: d2l.PositionalEncoding(4, 0, 2.5),
-        lambda: d2l.LearnedPositionalEncoding(4, 0, 2.5),
-        lambda: d2l.TransformerEncoder(9, 4, 8, 2, 1.0),
-        lambda: d2l.TransformerDecoder(9.0, 4, 8, 2, 1),
-        lambda: d2l.PositionWiseFFN(4, 8.0, 4),
-        lambda: d2l.Seq2SeqEncoder(9, 3, 4.0, 1),
-        lambda: d2l.Seq2SeqDecoder(9.0, 3, 4, 1),
+ROWS = torch.ones(2, 2, 4)
+
+
+def block_with_source():
+    """A decoder's block, as a function of the vectors of both sides."""
+    block = d2l.DecoderBlock(4, 4, 2)
+    return lambda X, enc_outputs: block(X, block.init_state(enc_outputs))
+
+
+@pytest.mark.parametrize(
+    ("run", "inputs"),
+    [
+        (d2l.DotProductAttention(0), {"queries": ROWS, "keys": ROWS, "values": ROWS}),
+        (d2l.AdditiveAttention(4, 4, 4, 0), {"queries": ROWS, "keys": ROWS, "values": ROWS}),
+        (d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0), {"queries": ROWS, "keys": ROWS, "values": ROWS}),
+        (d2l.NWKernelRegression(), {"queries": ROWS[0, 0, :2], "keys": ROWS[0], "values": ROWS[0]}),
+        (
+            partial(d2l.nadaraya_watson, bandwidth=1.0),
+            {"queries": ROWS[0, 0], "keys": ROWS[0, 0], "values": ROWS[0, 0]},
+        ),
+        (
+            partial(d2l.leave_one_out_error, bandwidth=1.0),
+            {"keys": ROWS[0, 0], "values": ROWS[0, 0]},
+        ),
+        (d2l.AddNorm(4, 0), {"X": ROWS, "Y": ROWS}),
+        (d2l.PositionWiseFFN(4, 4, 4), {"X": ROWS}),
+        (d2l.EncoderBlock(4, 4, 2), {"X": ROWS}),
+        (block_with_source(), {"X": ROWS, "enc_outputs": ROWS}),
+    ],
+)
+def test_inputs_are_floats_of_one_dtype(run, inputs):
+    run(**inputs)
+    for name, value in inputs.items():
+        with pytest.raises(TypeError, match=f"^{name} has dtype torch.int64; it needs a tensor of"):
+            run(**inputs | {name: value.long()})
+        if len(inputs) > 1:
+            with pytest.raises(TypeError, match=r"has dtype torch.float\d\d; it needs torch.float"):
+                run(**inputs | {name: value.double()})
+
+
+def test_vectors_have_the_width_of_the_module():
+    for run, inputs in (
+        (d2l.AddNorm(4, 0), {"X": ROWS, "Y": ROWS}),
+        (d2l.PositionWiseFFN(4, 4, 4), {"X": ROWS}),
+        (d2l.EncoderBlock(4, 4, 2), {"X": ROWS}),
+        (block_with_source(), {"X": ROWS, "enc_outputs": ROWS}),
     ):
-        with pytest.raises(TypeError, match=r"has type float; it needs an integer$"):
-            make()
-
-
-def test_sizes_below_one_raise():
-    for make, name in (
-        (lambda: d2l.LearnedPositionalEncoding(0, 0), "num_hiddens"),
-        (lambda: d2l.RotaryPositions(0), "head_dim"),
-        (lambda: d2l.TransformerEncoder(0, 2, 2, 1, 1), "vocab_size"),
-        (lambda: d2l.TransformerDecoder(9, 2, 0, 1, 1), "ffn_num_hiddens"),
-        (lambda: d2l.TransformerDecoder(9, 2, 2, 0, 1), "num_heads"),
-        (lambda: d2l.TransformerEncoder(9, 2, 2, 1, 0), "num_layers"),
-    ):
-        with pytest.raises(ValueError, match=f"^{name} is 0; it needs to be 1 or more$"):
-            make()
+        for name, value in inputs.items():
+            with pytest.raises(ValueError, match=f"^{name} has shape"):
+                run(**inputs | {name: value[..., :3]})
 
 
 @pytest.mark.parametrize("start", [0.5, True, -1])
@@ -78,12 +135,6 @@ def test_only_key_gets_all_weight_however_far_in_float16():
     attention = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0, relative=d2l.LinearBiases(2)).half()
     X = torch.ones(1, 1, 4, dtype=torch.float16)
     assert torch.equal(attention(X, X, X, start=10**7), attention(X, X, X))
-
-
-def test_integer_sublayer_output_raises():
-    X = torch.ones(2, 2)
-    with pytest.raises(TypeError, match=r"^Y has dtype torch\.int64"):
-        d2l.AddNorm(2, 0)(X, X.long())
 
 
 def decoders():
@@ -105,25 +156,3 @@ def test_state_of_another_batch_raises(which):
         with pytest.raises(ValueError, match=message):
             decoder(X, state)
     assert len(decoder(TOKENS, state)[0]) == 2
-
-
-# Positions that are handed in ---------------------------------------------------------------------
-
-
-def test_pos_encoding_can_be_passed():
-    learned = d2l.LearnedPositionalEncoding(4, 0, 7)
-    encoder = d2l.TransformerEncoder(9, 4, 8, 2, 1, pos_encoding=learned)
-    decoder = d2l.TransformerDecoder(9, 4, 8, 2, 1, pos_encoding=learned)
-    assert encoder.pos_encoding is decoder.pos_encoding is learned
-    before = encoder(TOKENS)
-    state = decoder.init_state(before)
-    whole, _ = decoder(TOKENS, state)
-    _, state = decoder(TOKENS[:, :1], state)
-    step, _ = decoder(TOKENS[:, 1:], state)  # the position goes on
-    torch.testing.assert_close(step, whole[:, 1:], rtol=0, atol=1e-5)
-    whole.sum().backward()
-    assert learned.P.grad[0, :2].abs().sum() > 0
-    with torch.no_grad():
-        learned.P[0, 1] += 1
-    assert torch.equal(encoder(TOKENS)[:, :0], before[:, :0])
-    assert not torch.allclose(encoder(TOKENS), before)

@@ -87,17 +87,6 @@ def test_means_are_over_every_query_of_every_call(attention, inputs):
         d2l.head_means(attention, lambda: None)
 
 
-def test_constant_head_replaced_by_its_mean_changes_nothing(attention, inputs):
-    with torch.no_grad():
-        attention.W_v.weight[: D // H] = 0  # head 0 gives its bias, whatever it looks at
-    output = attention(*inputs)
-    means = d2l.head_means(attention, lambda: attention(*inputs))
-    with d2l.without_heads(attention, [0], means):
-        torch.testing.assert_close(attention(*inputs), output)
-    with d2l.without_heads(attention, [0]):
-        assert (attention(*inputs) - output).abs().max() > 0.01
-
-
 def test_every_subset_is_measured_in_order(attention, inputs):
     means = torch.randn(H, D // H)
 
@@ -114,24 +103,17 @@ def test_every_subset_is_measured_in_order(attention, inputs):
     assert actual[-1] == pytest.approx(measure().item())
 
 
-@pytest.mark.parametrize("name", ["without_heads", "head_means", "every_subset"])
-def test_hooks_and_modes_are_restored_after_an_error(attention, name):
+def test_hooks_and_modes_are_restored_after_an_error(attention):
     attention.train()
 
     def fail():
         raise KeyError("mine")
 
-    def fail_inside():
-        with d2l.without_heads(attention, [0]):
-            fail()
-
-    calls = {
-        "without_heads": fail_inside,
-        "head_means": lambda: d2l.head_means(attention, fail),
-        "every_subset": lambda: d2l.every_subset(attention, fail),
-    }
-    with pytest.raises(KeyError, match="mine"):
-        calls[name]()
+    for measure in (d2l.head_means, d2l.every_subset):
+        with pytest.raises(KeyError, match="mine"):
+            measure(attention, fail)
+    with pytest.raises(KeyError, match="mine"), d2l.without_heads(attention, [0]):
+        fail()
     assert not attention.W_o._forward_pre_hooks
     assert attention.training
 
@@ -148,12 +130,8 @@ def test_wrong_arguments_raise(attention, inputs):
         d2l.without_heads(attention, [], torch.zeros(D)).__enter__()
     with pytest.raises(ValueError, match=r"values has shape .*; it needs \(2, 5, value_size\)"):
         d2l.head_contributions(attention, values[:, :4])
-    for bad in (values[0], values[..., :7]):
+    for measure in (d2l.value_lengths, d2l.head_contributions):
         with pytest.raises(ValueError, match=r"values has shape .*; it needs \(B, K, 8\)"):
-            d2l.value_lengths(attention, bad)
-        with pytest.raises(ValueError, match=r"values has shape"):
-            d2l.head_contributions(attention, bad)
-    for bad in (values.tolist(), values.long(), values.double()):
-        for measure in (d2l.value_lengths, d2l.head_contributions):
-            with pytest.raises(TypeError, match=r"^values has (type list|dtype torch\.\w+64); it "):
-                measure(attention, bad)
+            measure(attention, values[..., :7])
+        with pytest.raises(TypeError, match=r"^values has dtype torch\.float64; it "):
+            measure(attention, values.double())

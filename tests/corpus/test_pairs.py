@@ -72,14 +72,11 @@ def test_pairs_are_distinct_and_of_3_to_25_tokens(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("drawn", "fewest"), [(30_000, 28_000), pytest.param(60_000, 55_000, marks=pytest.mark.weekly)]
-)
-def test_english_determines_french_and_links(drawn, fewest):
+def test_english_determines_french_and_links():
     actual = {}
-    for pair in itertools.islice(draw(1), drawn):
+    for pair in itertools.islice(draw(1), 30_000):
         assert actual.setdefault(pair.source, pair) == pair
-    assert fewest < len(actual) < drawn - 1_000  # so many sentences came again
+    assert 28_000 < len(actual) < 29_000  # so many sentences came again
 
 
 def test_agreement_links_join_words_to_what_determines_their_form():
