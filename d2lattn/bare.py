@@ -49,13 +49,15 @@ def nadaraya_watson(queries, keys, values, h):
 
 
 def split_heads(X, num_heads):
-    """Cut rows into heads: (B, N, D) -> (B, N, H, D/H) -> (B, H, N, D/H)."""
-    return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)  # (B, H, N, D/H)
+    """Cut rows into heads."""
+    X = X.unflatten(-1, (num_heads, -1))  # (B, N, D) -> (B, N, H, D/H)
+    return X.transpose(1, 2)  # -> (B, H, N, D/H)
 
 
 def merge_heads(heads):
-    """Undo the split: (B, H, N, D/H) -> (B, N, H, D/H) -> (B, N, D)."""
-    return heads.transpose(1, 2).flatten(2)  # (B, N, D)
+    """Undo the split."""
+    heads = heads.transpose(1, 2)  # (B, H, N, D/H) -> (B, N, H, D/H)
+    return heads.flatten(2)  # -> (B, N, D)
 
 
 class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
@@ -199,10 +201,13 @@ def greedy_decode(model, source, mask=None, max_len=50, bos=1, eos=2):
     """Append the likeliest next token again and again, until all rows end."""
     encoded = model.encoder(source, mask)  # (B, S, D)
     tokens = torch.full_like(source[:, :1], bos)  # (B, 1)
-    while tokens.shape[1] <= max_len and not (tokens == eos).any(dim=1).all():
+    while tokens.shape[1] <= max_len:
         logits = model.decoder(tokens, encoded, mask)  # (B, T, V)
         best = logits[:, -1:].argmax(dim=-1)  # (B, 1, V) -> (B, 1)
         tokens = torch.cat((tokens, best), dim=1)  # (B, T + 1)
+        ended = (tokens == eos).any(dim=1)  # (B,)
+        if ended.all():
+            break
     return tokens[:, 1:]
 
 
