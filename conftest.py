@@ -16,23 +16,6 @@ settings.register_profile("quick", max_examples=25)  # for `make check`
 # Tests that mostly wait, for JupyterLab or for frames: others compute meanwhile
 WAITING = ("test_jupyterlab.py", "test_jupyterlab_whole.py", "test_explorable_speed.py")
 
-# Deeper pages that compute for about ten seconds or more: among the tests, their cells run once a
-# week; alone (make nbval), each time. Their prose is compared with their stored outputs each time.
-WEEKLY_PAGES = (
-    "02-nadaraya-watson/deeper-how-firm",
-    "03b-which-score/deeper-choice",
-    "04-bahdanau/deeper-one-vector",
-    "04-bahdanau/deeper-other-parts",
-    "05b-worth-of-a-head/deeper-other-seeds",
-    "05b-worth-of-a-head/deeper-worth",
-    "06-self-attention/deeper-long",
-    "07-transformer/deeper-alone",
-    "07-transformer/deeper-xray",
-    "07b-transformer-at-work/deeper-beyond",
-    "07c-which-head/deeper-other-sixteen",
-    "10-what-a-writer-remembers/deeper-first-token",
-)
-
 if "PYTEST_XDIST_WORKER" in os.environ:
     # The workers fill the processors; set before PyTorch is loaded, and inherited by kernels
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -70,9 +53,6 @@ def priority(path: Path) -> int:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Order tests; leave weekly ones out until they are asked for."""
-    for item in items if "tests" in config.args else ():
-        if f"{item.path.parent.name}/{item.path.stem}" in WEEKLY_PAGES:
-            item.add_marker("weekly")
     if "weekly" not in config.option.markexpr:
         weekly = [item for item in items if item.get_closest_marker("weekly")]
         config.hook.pytest_deselected(items=weekly)
