@@ -360,6 +360,10 @@ WRONG_LINKS: tuple[tuple[Callable[[Tensor], set[Link]], str], ...] = (
         "belongs to one French word.",
     ),
     (
+        lambda weights: {(w, column - 1) for column, w in enumerate(weights.argmax(0).tolist())},
+        "You take the largest weight of each column, and move the links by one. Rows are steps.",
+    ),
+    (
         lambda weights: {(row, word) for word, row in _links_of(weights)},
         "A link is (English position, French position).",
     ),
