@@ -9,6 +9,7 @@ Sources: Vaswani et al. 2017, section 3.2.3; d2l.ai section 9.7.2; the notes' li
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -60,7 +61,7 @@ def check_lengths(
     check_range(name, valid_lens, shortest, shape[-1])
 
 
-def check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
+def check_mask(mask: Any, shape: tuple[int, ...]) -> None:
     """Raise unless a mask has as many axes as `shape`, each of that size or 1, and is boolean.
 
     >>> check_mask(torch.ones(2, 1, 3, 3), (2, 4, 3, 3))
@@ -71,7 +72,9 @@ def check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
         raise argument_error(TypeError, "mask", mask, "booleans, true where a key is valid")
     fits = mask.dim() == len(shape)
     if not fits or any(has not in (1, size) for has, size in zip(mask.shape, shape, strict=True)):
-        raise argument_error(ValueError, "mask", mask, f"(B, H, Q, K) = {shape}, or 1 for some")
+        raise argument_error(
+            ValueError, "mask", mask, f"{shape}, the shape of the scores, or 1 for some"
+        )
 
 
 def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:

@@ -163,7 +163,7 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
                 values=(values, "B", "K", self.value_size),
             )
             check_sizes(0, start=start)
-            mask = mask_of(valid_lens, queries, keys, self.num_heads)
+            mask = mask_of(valid_lens, queries, keys, self.num_heads, mask=mask)
             keys, values = self.project(keys, values)
         q = split_heads(self.W_q(queries), self.num_heads)  # (B, Q, D) -> (B, H, Q, D / H)
         relative = self.relative

@@ -23,7 +23,7 @@ from torch.nn import functional as F
 
 from d2lattn.checks import argument_error, check_floats, check_shapes, check_share, check_sizes
 from d2lattn.fused import fused_attention
-from d2lattn.masks import Mask, length_mask, resolve_mask
+from d2lattn.masks import Mask, check_mask, length_mask, resolve_mask
 
 
 class HasAttentionWeights:
@@ -94,11 +94,18 @@ def softmax_among(scores: Tensor, mask: Tensor | None) -> Tensor:
     return weights.masked_fill(empty, 0.0)
 
 
-def mask_of(valid_lens: Tensor | None, queries: Tensor, keys: Tensor, *heads: int) -> Mask:
-    """Return a function that makes the mask of the scores, so that no mask is stored."""
-    if valid_lens is None:
+def mask_of(
+    valid_lens: Tensor | None, queries: Tensor, keys: Tensor, *heads: int, mask: Mask = None
+) -> Mask:
+    """Check a mask, or return a function that makes that of the lengths, so that none is stored."""
+    if valid_lens is None and mask is None:
         return None
     shape = (*queries.shape[:-2], *heads, queries.shape[-2], keys.shape[-2])  # (B, [H,] Q, K)
+    if valid_lens is None:
+        check_mask(mask, shape)
+        return mask
+    if mask is not None:
+        raise argument_error(TypeError, "mask", mask, "to be None beside valid_lens")
     return partial(length_mask, valid_lens, shape)
 
 
@@ -154,7 +161,7 @@ class AdditiveAttention(HasAttentionWeights, nn.Module):
         if not projected:
             check_floats(self.w_v, queries=queries, keys=keys, values=values)
             _check_shapes(queries, keys, values, self.query_size, self.key_size)
-            mask = mask_of(valid_lens, queries, keys)
+            mask = mask_of(valid_lens, queries, keys, mask=mask)
             keys = self.project_keys(keys)
         weights = softmax_among(self.scores(queries, keys), resolve_mask(mask))  # (B, Q, K)
         output = self.dropout(weights) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
@@ -235,7 +242,7 @@ class DotProductAttention(HasAttentionWeights, nn.Module):
             check_floats(queries=queries, keys=keys, values=values)
             if not (queries.shape == keys.shape == values.shape and 3 <= queries.dim() <= 4):
                 _check_shapes(queries, keys, values)  # skipped, for speed, where all shapes agree
-            mask = mask_of(valid_lens, queries, keys)
+            mask = mask_of(valid_lens, queries, keys, mask=mask)
         layer = self.dropout  # looked up once: `nn.Module` searches for it
         dropout = layer.p if layer.training else 0.0
         output = fused_attention(

@@ -40,7 +40,7 @@ import torch
 from torch import Tensor, nn
 
 from d2lattn.checks import argument_error, check_floats, check_shapes, check_share, check_sizes
-from d2lattn.masks import causal_mask, check_mask, length_mask, resolve_mask
+from d2lattn.masks import causal_mask, length_mask, resolve_mask
 from d2lattn.multihead import MultiHeadAttention
 from d2lattn.positional import (
     LinearBiases,
@@ -154,11 +154,7 @@ class EncoderBlock(nn.Module):
         """
         check_floats(self.ffn.dense1, X=X)
         check_shapes(X=(X, "B", "N", self.attention.query_size))
-        if mask is not None:
-            if valid_lens is not None:
-                raise argument_error(TypeError, "mask", mask, "to be None beside valid_lens")
-            check_mask(mask, (X.shape[0], self.attention.num_heads, X.shape[1], X.shape[1]))
-        allowed = mask_of(valid_lens, X, X, 1) if mask is None else mask  # (B, 1, 1 or T, T)
+        allowed = mask_of(valid_lens, X, X, self.attention.num_heads, mask=mask)
         Z = self.addnorm1.before(X)  # (B, T, D)
         X = self.addnorm1(X, self.attention.attend(Z, *self.attention.project(Z, Z), allowed))
         return self.addnorm2(X, self.ffn(self.addnorm2.before(X)))
