@@ -72,9 +72,8 @@ def check_mask(mask: Any, shape: tuple[int, ...]) -> None:
         raise argument_error(TypeError, "mask", mask, "booleans, true where a key is valid")
     fits = mask.dim() == len(shape)
     if not fits or any(has not in (1, size) for has, size in zip(mask.shape, shape, strict=True)):
-        raise argument_error(
-            ValueError, "mask", mask, f"{shape}, the shape of the scores, or 1 for some"
-        )
+        needs = f"{shape}, the shape of the scores, in which an axis may be 1"
+        raise argument_error(ValueError, "mask", mask, needs)
 
 
 def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:

@@ -3,7 +3,8 @@
 Attention takes queries (B, Q, D), keys (B, K, D'), values (B, K, V) and `valid_lens` (see `masks`;
 None: all keys are valid), and returns (B, Q, V). An axis of heads after the batch works too. Wrong
 types raise TypeError, wrong shapes and lengths ValueError. Queries, keys and values must be finite,
-even masked ones. `attend` takes keys that are projected already and a mask instead of lengths, and
+even masked ones. In place of lengths, `mask` is true where a key is valid; it has the axes of the
+scores, and any of them may be 1. `attend` takes keys that are projected already and a mask instead of lengths, and
 checks nothing; it calls the module, so hooks see both. Dropout is the share of weights that
 training sets to zero; `attention_weights` are the weights before dropout. Dot products have second
 derivatives only where PyTorch's fused kernel has them: not on the CPU.

@@ -98,18 +98,18 @@ def test_causal_mask_equals_growing_lengths():
 
 def test_mask_may_replace_the_lengths_of_every_attention():
     X, lens = torch.randn(2, 3, 4), torch.tensor([1, 3])
-    mask = length_mask(lens, (2, 3, 3))  # (B, 1, K)
+    shared = length_mask(lens, (2, 3, 3))  # (B, 1, K)
     heads = d2l.MultiHeadAttention(4, 4, 4, 4, 2, 0)
     for attention, mask in (
-        (d2l.DotProductAttention(0), mask),
-        (d2l.AdditiveAttention(4, 4, 5, 0), mask),
-        (heads, mask.unsqueeze(1)),
-        (heads.attention, mask),
+        (d2l.DotProductAttention(0), shared),
+        (d2l.AdditiveAttention(4, 4, 5, 0), shared),
+        (heads, shared.unsqueeze(1)),
+        (heads.attention, shared),
     ):
         expected = attention(X, X, X, lens)
         torch.testing.assert_close(attention(X, X, X, mask=mask), expected)
         for wrong, error in ((mask.float(), TypeError), (mask[0], ValueError)):
-            with pytest.raises(error, match="^mask has"):
+            with pytest.raises(error, match=r"^mask has"):
                 attention(X, X, X, mask=wrong)
         with pytest.raises(TypeError, match="None beside valid_lens"):
             attention(X, X, X, lens, mask=mask)
