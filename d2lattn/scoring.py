@@ -4,10 +4,10 @@ Attention takes queries (B, Q, D), keys (B, K, D'), values (B, K, V) and `valid_
 None: all keys are valid), and returns (B, Q, V). An axis of heads after the batch works too. Wrong
 types raise TypeError, wrong shapes and lengths ValueError. Queries, keys and values must be finite,
 even masked ones. In place of lengths, `mask` is true where a key is valid; it has the axes of the
-scores, and any of them may be 1. `attend` takes keys that are projected already and a mask instead of lengths, and
-checks nothing; it calls the module, so hooks see both. Dropout is the share of weights that
-training sets to zero; `attention_weights` are the weights before dropout. Dot products have second
-derivatives only where PyTorch's fused kernel has them: not on the CPU.
+scores, and any of them may be 1. `attend` takes keys that are projected already and a mask instead
+of lengths, and checks nothing; it calls the module, so hooks see both. Dropout is the share of
+weights that training sets to zero; `attention_weights` are the weights before dropout. Dot products
+have second derivatives only where PyTorch's fused kernel has them: not on the CPU.
 
 Sources: for additive attention, Bahdanau et al. 2015, appendix A.1.2; for dot products, Vaswani et
 al. 2017, equation 1; d2l.ai section 11.3; the notes' listings 10.3.1 to 10.3.3.
