@@ -139,6 +139,7 @@ def attend(
     queries: Tensor,
     keys: Tensor,
     values: Tensor,
+    allowed: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Project, score, normalise and sum.
 
@@ -148,13 +149,17 @@ def attend(
         queries: shape (S, B, Q, inputs).
         keys: shape (S, B, K, inputs).
         values: one number a key, shape (S, B, K).
+        allowed: booleans that broadcast to (S, B, Q, K), true where a query may look.
 
     Returns:
         Answers of shape (S, B, Q) and weights of shape (S, B, Q, K).
     """
     q = torch.einsum("sbqi,sid->sbqd", queries, parameters.W_q)
     k = torch.einsum("sbki,sid->sbkd", keys, parameters.W_k)
-    weights = score(q, k, parameters.w_v, parameters.bias).softmax(dim=-1)
+    scores = score(q, k, parameters.w_v, parameters.bias)
+    if allowed is not None:
+        scores = scores.masked_fill(~allowed, -math.inf)
+    weights = scores.softmax(dim=-1)
     return (weights @ values.unsqueeze(-1)).squeeze(-1), weights  # (S, B, Q, K) x (S, B, K, 1)
 
 

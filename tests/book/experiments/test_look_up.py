@@ -55,12 +55,16 @@ def test_attend_agrees_with_the_package():
     )
     values = torch.randn(1, 2, 5, generator=generator)
     parameters = look_up.start(1, 4, 7)
-    answers, weights = look_up.attend(look_up.scaled_dot, parameters, queries, keys, values)
+    allowed = torch.arange(5) < 3
+    answers, weights = look_up.attend(
+        look_up.scaled_dot, parameters, queries, keys, values, allowed
+    )
     attention = d2l.DotProductAttention(dropout=0)
     wanted = attention(
         queries[0] @ parameters.W_q[0],
         keys[0] @ parameters.W_k[0],
         F.pad(values[0].unsqueeze(-1), (0, 6)),
+        torch.tensor([3, 3]),
     )
     assert torch.allclose(answers[0], wanted[..., 0], atol=1e-6)
     assert torch.allclose(weights[0], attention.attention_weights, atol=1e-6)
