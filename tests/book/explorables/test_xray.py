@@ -38,9 +38,9 @@ def browser_modules(chromium):
     page = chromium.new_page()
 
     def serve(route):
-        path = SOURCES / route.request.url.split("/", 3)[3]
+        path = SOURCES.parent / route.request.url.split("/", 3)[3]
         text = path.read_text(encoding="utf-8") if path.is_file() else "<!doctype html>"
-        kind = "text/javascript" if path.is_file() else "text/html"
+        kind = {".js": "text/javascript", ".json": "application/json"}.get(path.suffix, "text/html")
         route.fulfill(body=text, content_type=kind)
 
     page.route("**/*", serve)
@@ -50,7 +50,7 @@ def browser_modules(chromium):
 
 
 CALL = """async ([name, network, ...given]) => {
-  const all = await import("/xray/forward.js");
+  const all = await import("/explorables/xray/forward.js");
   return all[name](all.unpack(network), ...given);
 }"""
 
