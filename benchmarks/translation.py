@@ -98,7 +98,7 @@ def corpus_for(options: argparse.Namespace) -> Corpus:
 
 
 class ProjectingAttention(d2l.AdditiveAttention):
-    """The same attention, which projects the keys whenever it is asked, as the usual code does."""
+    """The same attention, which projects the keys at every step, as the usual code does."""
 
     def project_keys(self, keys):
         """Hand the keys on as they are."""

@@ -227,7 +227,7 @@ def _best_tokens(log_probs: Tensor, num_choices: int) -> tuple[Tensor, Tensor]:
 def _log_probs(logits: Tensor) -> Tensor:
     """Normalize the last step's scores, (B, T, V) -> (B, V).
 
-    In half precision, log-probabilities of different tokens would round to the same number.
+    In half precision, different log-probabilities can round to the same number.
     """
     exact = torch.promote_types(logits.dtype, torch.float32)
     return logits[:, -1].to(exact).log_softmax(dim=-1)
