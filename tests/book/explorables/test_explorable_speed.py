@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from explorable_pages import EXAMPLES, frame
+from explorable_pages import frame
 from lab_pages import CONTROLS, KEYS
 
 from d2lattn.book.explorables.base import find_figures, read_script
