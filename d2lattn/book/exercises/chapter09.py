@@ -15,7 +15,6 @@ from d2lattn.book.exercises.checking import (
     agrees,
     call,
     check,
-    judge_letters,
     judge_number,
     judge_tensor,
     number,
@@ -24,6 +23,7 @@ from d2lattn.book.exercises.checking import (
     several,
     tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 
 
 @check(
@@ -221,20 +221,7 @@ BOXES: dict[str, Box] = {
 """Four ways to sum (scores, values) in tiles of two, for exercise 9.4: two cannot be broken."""
 
 
-@check("9.4", right=({"B", "D"},), wrong=["B", "D", "ABD", "BCD", "E"])
-def check_boxes(letters: Iterable[str]) -> str:
-    """Which of the boxes no scores can break."""
-    reasons = {
-        "A": "it breaks if the scores fall. Give its first tile a score of 500.",
-        "B": "it holds: by which scores did you break it?",
-        "C": "it breaks if the scores rise. Give its second tile a score of 500.",
-        "D": "it holds: by which scores did you break it?",
-    }
-    judge_letters(letters, "BD", reasons)
-    return (
-        "B takes off the largest so far, D goes over the scores twice; A takes each tile's own, "
-        "C for ever the first one's."
-    )
+check_boxes = choice("9.4")
 
 
 def _windowed(
