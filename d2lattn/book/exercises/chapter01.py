@@ -12,8 +12,6 @@ from d2lattn.book.exercises.checking import (
     call,
     check,
     compare,
-    judge_letters,
-    judge_statements,
     judge_tensor,
     number,
     recognise,
@@ -21,6 +19,7 @@ from d2lattn.book.exercises.checking import (
     several,
     tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 
 # The three pairs that the chapter works by hand.
 KEYS = torch.tensor([[0, 0], [0, 1], [1, 0]], dtype=torch.float32, device="cpu")
@@ -205,29 +204,7 @@ def check_attend_all(attend: Function) -> str:
     return "the same as F.scaled_dot_product_attention with scale=1 / temperature."
 
 
-@check("1.6", right=("AD",), wrong=["ABD", "ACD", "D", "A", "AX"])
-def check_attention_matrices(names: str) -> str:
-    """Which of the workshop's four matrices can be attention weights: A and D."""
-    reasons = {
-        "A": "queries and keys may differ in number.",
-        "B": "its columns add up to 1. Along which axis does the softmax run?",
-        "C": "it has a weight below 0, and an exponential is never negative.",
-        "D": "all its weights are equal: average pooling. Is that forbidden?",
-    }
-    judge_letters(names, "AD", reasons)
-    return "no weight is below 0, and each row adds up to 1; columns may add up to anything."
+check_attention_matrices = choice("1.6")
 
 
-@check("1.7", right=(False, True), wrong=[(True, True), (False, False)])
-def check_claims(first: bool, second: bool) -> str:
-    """Which of two captions the workshop's matrices support: not the first, but the second."""
-    claims = [
-        (
-            False,
-            "it relies on the dark cells on the right. Print their weights, and compare them with "
-            "1/6, the weight that average pooling gives to each of six keys.",
-        ),
-        (True, "print the largest weight of each row on the left, and its key. Is it above 3/6?"),
-    ]
-    judge_statements((first, second), claims)
-    return "a colour has no meaning without the number that it stands for."
+check_claims = choice("1.7")

@@ -20,6 +20,7 @@ from d2lattn.book.exercises.checking import (
     several,
     tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 from d2lattn.kernel_regression import leave_one_out, nadaraya_watson
 
 # A mistake is known in three digits; what is right is for `same` to say, which is stricter.
@@ -245,18 +246,7 @@ def check_bench(answer: Any) -> str:
     )
 
 
-@check("2.2", right=(0.32,))
-def check_temperature(answer: Any) -> str:
-    """Check the temperature that does what bandwidth 0.4 does, for minus the squared distance."""
-    mistakes = {
-        0.16: "That is h². The Gaussian's exponent has a 2 below the line: −d² / (2h²).",
-        0.8: "Square the bandwidth: the score is minus the *squared* distance.",
-        2.5: "That is w = 1/h. A temperature divides the score.",
-        0.4: "That is the bandwidth itself; distances are divided by it and then squared.",
-    }
-    hint = "{:.3f} is not it. Put −d² / τ and −(d / h)² / 2 equal, and solve for τ at h = 0.4."
-    judge_number(answer, 0.32, mistakes, hint, "the temperature", rtol=0, atol=0.004)
-    return "right: τ = 2h² = 0.32. Half the bandwidth is a quarter of the temperature."
+check_temperature = choice("2.2")
 
 
 def _predict(query: Tensor, keys: Tensor, values: Tensor, bandwidths: Tensor) -> Tensor:

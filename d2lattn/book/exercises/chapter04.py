@@ -17,9 +17,7 @@ from d2lattn.book.exercises.checking import (
     apart,
     call,
     check,
-    judge_letters,
     judge_number,
-    judge_statements,
     module_with,
     number,
     recognise,
@@ -27,6 +25,7 @@ from d2lattn.book.exercises.checking import (
     several,
     tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 from d2lattn.corpus.pairs import Pair
 from d2lattn.seq2seq import Seq2SeqAttentionDecoder
 
@@ -396,30 +395,7 @@ def check_links(links_of: Function) -> str:
     return "a row belongs to the word that it wrote, and <eos> is a word on neither side."
 
 
-@check(
-    "4.6",
-    right=("A", "C"),
-    wrong=[*((letter, "C") for letter in "BCDE"), *(("A", letter) for letter in "ABDE")],
-)
-def check_evidence(plausible: str, faithful: str) -> str:
-    """Which of five findings speak for plausible, and which for faithful: A and C."""
-    for_plausible = {
-        "A": "does it not say what a person would draw?",
-        "B": "BLEU judges the translation. Both of the walk's models had 96.",
-        "C": "hiding asks what the model used; no person's links come into it.",
-        "D": "a row can be sharp and point at the wrong word.",
-        "E": "whoever picked ten pictures could pick the ones that fit.",
-    }
-    for_faithful = {
-        "A": "gold is what a person would draw. Did anybody ask the model?",
-        "B": "a good translation says that the model read *something* right.",
-        "C": "does it not ask the model?",
-        "D": "a sharp row may be dispensable: *la* survived a weight of 0.99.",
-        "E": "that it convinces people is the weakest kind of plausible.",
-    }
-    judge_letters(plausible, "A", for_plausible)
-    judge_letters(faithful, "C", for_faithful)
-    return "gold for plausible, taking away for faithful; the other three prove neither."
+check_evidence = choice("4.6")
 
 
 Step = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -478,25 +454,4 @@ def check_write(write: Function) -> str:
     return "read <bos>, take the likeliest word, feed it back, stop at <eos>."
 
 
-@check(
-    "4.8",
-    right=(True, False, False),
-    wrong=[(False, False, False), (True, True, False), (True, False, True)],
-)
-def check_audit(first: bool, second: bool, third: bool) -> str:
-    """Three claims about three blind pictures: the first holds, the two others do not."""
-    claims = [
-        (True, "put X's error rate beside the diagonal's. In which sense is it not plausible?"),
-        (
-            False,
-            "worse than drawing links at random is suspicious. Move Y's links by one row with "
-            "`d2l.shift_links` and judge again.",
-        ),
-        (
-            False,
-            "a wrong word is no proof. Of Z's rows that miss gold, how often was the state looked "
-            "at the worst one to lose?",
-        ),
-    ]
-    judge_statements((first, second, third), claims)
-    return "an error rate judges model, labels and encoder at once; ask which of them it was."
+check_audit = choice("4.8")

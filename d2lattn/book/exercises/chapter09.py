@@ -15,7 +15,6 @@ from d2lattn.book.exercises.checking import (
     agrees,
     call,
     check,
-    judge_letters,
     judge_number,
     judge_tensor,
     number,
@@ -24,6 +23,7 @@ from d2lattn.book.exercises.checking import (
     several,
     tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 
 
 @check(
@@ -221,20 +221,7 @@ BOXES: dict[str, Box] = {
 """Four ways to sum (scores, values) in tiles of two, for exercise 9.4: two cannot be broken."""
 
 
-@check("9.4", right=({"B", "D"},), wrong=["B", "D", "ABD", "BCD", "E"])
-def check_boxes(letters: Iterable[str]) -> str:
-    """Which boxes cannot be broken by any scores."""
-    reasons = {
-        "A": "it breaks if the scores fall: try a score of 500 in the first tile.",
-        "B": "it is right for all such scores. Which ones did you try?",
-        "C": "it breaks if the scores rise: try a score of 500 in the second tile.",
-        "D": "it is right for all such scores. Which ones did you try?",
-    }
-    judge_letters(letters, "BD", reasons)
-    return (
-        "B subtracts the largest score so far, D reads all scores twice. A subtracts the largest "
-        "of each tile alone, C always that of the first tile."
-    )
+check_boxes = choice("9.4")
 
 
 def _windowed(
