@@ -204,7 +204,7 @@ def check_distance_attention(attention: Function) -> str:
         (_nearest(*given, 1.7, norm=0.0), "That is the dot product: the keys' norms are missing."),
         (_nearest(*given, 1.7, norm=1.0), "Half of the key's squared norm is subtracted."),
     ]
-    hint = "Multiply out ‖q − k‖², and drop what all keys share."
+    hint = "Multiply out ‖q − k‖², and drop the term that is the same for all keys."
     result = compare(attention, (*given, 1.7), expected, mistakes, hint)
 
     wide = torch.randn(1, 32, 32)
@@ -377,17 +377,17 @@ def check_one_more(one_more: Function) -> str:
         result = tensor_like(result, expected, "what your function gives")
         added = result[:, -1]
         if agrees(result[:, 1:], queries):
-            raise Differs("Put the new entry at the end, where the new column of W_q stands.")
+            raise Differs("Put the new entry at the end, like the new column of W_q.")
         same(result[:, :-1], queries, "The query itself should stay as it is.", "what you give")
         recognise(
             added, [(torch.zeros(count), "A 0 times the new column is 0, so nothing changes.")]
         )
         if not agrees(added, added[:1].expand(count)):
-            raise Differs("A bias is the same for all queries, so the new entry has to be, too.")
+            raise Differs("A bias is the same for all queries, so the entry has to be constant.")
         mirrored = call(one_more, -queries, case="with the same queries, their signs turned")
         mirrored = tensor_like(mirrored, expected, "what your function gives")
         if not agrees(mirrored[:, -1], added):
             raise Differs(
-                "Your entry changes its sign with the queries, so the score is still odd."
+                "Your new entry changes its sign with the queries, so the score is still odd."
             )
     return "a constant entry has a column of its own, and that column is the bias."
