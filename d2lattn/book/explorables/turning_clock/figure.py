@@ -11,9 +11,9 @@ FAR, REACH, ASKS, MOST = 24, 6, 3, 12
 class TurningClock(Explorable):
     """Two pairs of a query and of a key, drawn as arrows, and their score.
 
-    Each pair of the query is (2, 0), and so is each of the key unless `ahead` rotates it. A position
-    rotates the first pair by 60° and the second by 30°, or adds a vector of length 1 with that
-    angle to each, or does nothing. The score is q·k / √4.
+    Each pair of the query is (2, 0), and so is each of the key unless `ahead` rotates it. A
+    position rotates the first pair by 60° and the second by 30°, or adds a vector of length 1 with
+    that angle to each, or does nothing. The score is q·k / √4.
 
     Each trait can be read, set and observed.
 
@@ -21,8 +21,8 @@ class TurningClock(Explorable):
         way: "turned" (rotary positions), "added" (chapter 6's sinusoids) or "none".
         place: the position of the query, 0 to 24.
         distance: from the query to the key, −6 to 6.
-        ahead: the distance at which the score is largest, −3 to 3: the key's pairs are first rotated
-            back by so many positions.
+        ahead: the distance at which the score is largest, −3 to 3: the key's pairs are first
+            rotated back by so many positions.
         together: show the first pair alone, added and rotated side by side. One slider moves both
             words, another the key alone, to a distance of 0 to 2.
         moved: by how many positions both are moved then, 0 to 12; the query starts at 0.
