@@ -102,8 +102,8 @@ class Sign(Explorable):
         return paragraph(
             "Interactive figure: which of these attention pictures would you sign? Each claims "
             "that a translator used its state at one English word. Plausible: a person would link "
-            "the two words. Used: the word changes if that state comes from another sentence. Needed: "
-            "the word changes if that state is hidden."
+            "the two words. Used: the word changes if that state comes from another sentence. "
+            "Needed: the word changes if that state is hidden."
         ) + table(
             ["sentence", "word", "largest weight at", *VERDICTS],
             [
