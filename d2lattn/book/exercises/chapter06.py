@@ -73,7 +73,7 @@ def check_add_positions(add_positions: Function) -> str:
     expected = _placed(X, 1, -1, torch.cos)
     P = expected - X
     sines_first = X + torch.cat((P[..., 0::2], P[..., 1::2]), dim=-1)
-    in_turn = "All sines come before all cosines; the formula takes them in turn."
+    in_turn = "All your sines come before all cosines; in the formula, they alternate."
     recognise(result, [(P, "That is P alone; return X + P."), (sines_first, in_turn)], atol=ATOL)
     for axis, speed, wave in list(product((False, True), repeat=3))[1:]:
         variant = _placed(X, int(not axis), 1 if speed else -1, torch.sin if wave else torch.cos)
@@ -95,7 +95,7 @@ def check_add_positions(add_positions: Function) -> str:
 def check_crossing(length: float) -> str:
     """The length at which self-attention needs as many FLOPs as a GRU, for width 256."""
     hints = {
-        256.0: "That is d itself: the constants 4 and 12 count too.",
+        256.0: "That is d itself: the constants 4 and 12 matter, too.",
         85.333: "That is d / 3: which of the two has the larger constant?",
         3072.0: "12 d is what the GRU has; divide by the 4 of self-attention.",
         589824.0: "That is n²: 4 n² d = 12 n d² leaves n once when both sides are divided by n.",
@@ -199,7 +199,7 @@ def check_boxes(letters: Iterable[str]) -> str:
         "D": rounding,
     }
     judge_letters(letters, "BC", reasons)
-    return "B adds a hundredth of the encoding, and C adds it only from position 10 on."
+    return "B adds a hundredth of the encoding, and C tells positions apart only from 10 on."
 
 
 @check("6.6", right=(377,), wrong=[63, 1, 126])
@@ -218,7 +218,7 @@ def check_twin(place: float) -> str:
             f"Position {result:g} has p(0)·p(i) = {likeness:.4f}; another has more. Compute all of "
             "them, with the speeds 1 and 0.1, and take the largest."
         )
-    return "position 377: nearly 60 full rotations of the fast pair and 6 of the slow one."
+    return "position 377: almost exactly 60 full rotations of the fast pair and 6 of the slow one."
 
 
 def _self_attention(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, mask: Tensor) -> Tensor:
