@@ -271,9 +271,7 @@ def check_three_cities(answer: Sequence[float]) -> str:
     judge_number(parts[0], 2, mistakes, "{:g} heads? Count the signs.", "the number of heads")
     left = number(parts[1], "the error of one head")
     if 3.7 < left < 4.4:
-        raise Differs(
-            "That is what is left if the head attends to a and c. It can do better."
-        )
+        raise Differs("That is what is left if the head attends to a and c. It can do better.")
     if 5.6 < left < 6.5:
         raise Differs("That is the error of always answering 0: has your head learned anything?")
     if not 1.9 < left < 2.3:
