@@ -16,9 +16,13 @@ from typing import Any
 import nbformat
 import torch
 
+import d2lattn as d2l
 from benchmarks.measure import kept_or_made
+from benchmarks.relative import NUM_PAIRS, RECIPE, SIZES, WIDTH
 from benchmarks.report import each, output_parser, table, write_report
+from benchmarks.translation import bleu, fit_model, translate
 from d2lattn.book.experiments import cities, first_symbol, mixes, stacks
+from d2lattn.corpus import load_corpus
 
 KEPT = Path("small_trainings.jsonl")
 WALK = Path(__file__).parents[1] / "chapters" / "12-gpt" / "walk.ipynb"
@@ -46,6 +50,27 @@ def measure_reach(name: str, seed: int) -> tuple[float, float]:
     make = mixes.REACHES[name]
     blind, seeing = (mixes.learn(make, positions, seed) for positions in (None, mixes.waves))
     return mixes.right(blind), mixes.right(seeing)
+
+
+def measure_depth(name: str, seed: int) -> tuple[float, float, float]:
+    """Train the Transformer of the race with another number of blocks, once through the pairs."""
+    sizes = {**SIZES, "num_layers": DEPTHS[name]}
+    corpus = load_corpus(num_train=NUM_PAIRS)
+    translator = fit_model(
+        lambda source_size, target_size: d2l.EncoderDecoder(
+            d2l.TransformerEncoder(source_size, WIDTH, **sizes),
+            d2l.TransformerDecoder(target_size, WIDTH, **sizes),
+        ),
+        corpus.train,
+        seed,
+        num_epochs=1,
+        **RECIPE,
+    )
+    test, unseen = (bleu(translate(translator, p)) for p in (corpus.test, corpus.unseen))
+    return test, unseen, translator.seconds
+
+
+DEPTHS = {"1 + 1 blocks": 1, "2 + 2 blocks": 2, "4 + 4 blocks": 4}
 
 
 @cache
@@ -100,6 +125,12 @@ EXPERIMENTS = {
         {"right": 0},
         stacks.RECIPES,
         lambda name, seed: [stacks.right(stacks.fit_recipe(name, seed))],
+    ),
+    "depths": Experiment(
+        "7.5, depth: translators with more blocks",
+        {"BLEU": 1, "BLEU unseen": 1, "seconds": 0},
+        DEPTHS,
+        measure_depth,
     ),
     "rules": Experiment(
         "12: five rules that choose the next token",

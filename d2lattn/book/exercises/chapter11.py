@@ -12,9 +12,9 @@ from d2lattn.book.exercises.checking import (
     call,
     check,
     compare,
-    judge_number,
     judge_tensor,
 )
+from d2lattn.book.exercises.choices import choice
 
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 
@@ -170,22 +170,4 @@ def check_chunks(attention: Function) -> str:
     return "the same outputs, and no square is larger than that of a chunk."
 
 
-@check("11.4", right=(24, 576, 33), wrong=[(25, 576, 33), (24, 36, 33), (24, 576, 64)])
-def check_sizes(width: float, kept: float, words: float) -> str:
-    """A matrix for 36 pairs, a list for as many, and when a list is larger than S and z."""
-    mistakes: dict[float, str] = {
-        576: "576 is how many numbers the matrix needs; its width is the root of that.",
-        36: "Width and pairs do not grow alike: twice the width recalls four times the pairs.",
-        32: "A width of 32 is enough for 64 pairs.",
-    }
-    hint = "The width is not {:g}: four times the numbers recall four times as much."
-    judge_number(width, 24, mistakes, hint, "the width", rtol=1e-9)
-    mistakes = {288: "A pair is a key *and* a value, of 8 numbers each."}
-    hint = "The list does not keep {:g} numbers: a pair is a key and a value, 8 numbers each."
-    judge_number(kept, 576, mistakes, hint, "what the list keeps", rtol=1e-9)
-    too_early = "At 32 tokens the list has 4,096 numbers, and S and z have 4,160."
-    half = "A token has a key and a value: 128 numbers, not 64."
-    hint = "The number of tokens is not {:g}: compare 128 numbers a token with 64 · 64 + 64."
-    mistakes = {32: too_early, 32.5: too_early, 65: half}
-    judge_number(words, 33, mistakes, hint, "the number of tokens", rtol=1e-9)
-    return "24, 576 and 33: with 36 pairs the list is as large as the matrix, and it recalls all."
+check_sizes = choice("11.4")

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from d2lattn.bare import split_heads
 from d2lattn.bare_modern import rotary
 from d2lattn.book.exercises.attending import attend_in_heads, mistakes_in_heads
-from d2lattn.book.exercises.checking import Function, check, compare, judge_letters, judge_number
+from d2lattn.book.exercises.checking import Function, check, compare, judge_number
+from d2lattn.book.exercises.choices import choice
 
 
 def _keep(probs: Tensor, keep: Tensor, tokens: Tensor) -> Tensor:
@@ -135,16 +136,7 @@ def check_block(function: Function) -> str:
     return "the residual path stays a plain sum."
 
 
-@check("12.4", right=("C",), wrong=["A", "B"])
-def check_suspect(answer: str) -> str:
-    """Why a loss falls to almost 0 and the model repeats its input."""
-    hints = {
-        "A": "without a mask the loss falls, too, because the model reads the next token. But then "
-        "a later token changes earlier logits, and here none changed.",
-        "B": "a high temperature changes what is drawn, not the loss.",
-    }
-    judge_letters(answer, "C", hints)
-    return "each position had to predict the same token that it read."
+check_suspect = choice("12.4")
 
 
 def _attention(X: Tensor, W_qkv: Tensor, W_o: Tensor, num_heads: int, slip: str = "") -> Tensor:
