@@ -491,7 +491,7 @@ class _Scorer(_Given, nn.Module):
         super().__init__()
         self.tables = nn.Parameter(torch.randn(2, 6, 6))
 
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+    def forward(self, source: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.tables[0][target] + self.tables[1][source].mean(dim=1, keepdim=True)
 
 
@@ -500,7 +500,11 @@ class _Descent(_Given, torch.optim.SGD):
 
 
 def _training_step(
-    shift: bool = True, masked: bool = True, clears: bool = True, steps: bool = True
+    shift: bool = True,
+    masked: bool = True,
+    clears: bool = True,
+    steps: bool = True,
+    twice: bool = False,
 ) -> Callable[..., float]:
     """Exercise 7.13's function, right or with one of its mistakes."""
 
@@ -509,6 +513,8 @@ def _training_step(
     ) -> float:
         target, labels = (tokens[:, :-1], tokens[:, 1:]) if shift else (tokens, tokens)
         logits = model(source, target).mT  # (B, V, T)
+        if twice:
+            logits = logits.softmax(dim=1)
         ignored = pad if masked else -100
         loss = nn.functional.cross_entropy(logits, labels, ignore_index=ignored)
         if clears:
@@ -524,6 +530,7 @@ def _training_step(
 TRAINING_MISTAKES = (
     (_training_step(shift=False), "target and labels are the same: shift the labels by one."),
     (_training_step(masked=False), "labels that are padding take part in the loss."),
+    (_training_step(twice=True), "cross_entropy takes logits: it has a softmax of its own."),
     (_training_step(clears=False), "gradients of the step before are still there: zero_grad."),
     (_training_step(steps=False), "the parameters stay what they were: optimizer.step()."),
 )
