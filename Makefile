@@ -43,13 +43,13 @@ check: .venv/installed
 
 fast: .venv/installed
 	$(PYTEST) -p no:nbval --doctest-modules --hypothesis-profile=quick \
-		-m "not slow and not browser" --quiet tests d2lattn
+		-m "not slow and not browser" --quiet tests d2lattn tools website
 
 # Everything. The book is built from nothing, so that removed pages and terms are noticed.
 test: .venv/installed
 	@rm -rf _build
 	@$(MAKE) --no-print-directory --jobs=2 book lint types javascript
-	$(PYTEST) --nbval --doctest-modules --durations=25 tests d2lattn $(NOTEBOOKS)
+	$(PYTEST) --nbval --doctest-modules --durations=25 tests d2lattn tools website $(NOTEBOOKS)
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -66,7 +66,7 @@ javascript:
 	else echo "no npm: the figures' own tests are skipped"; fi
 
 unit: .venv/installed
-	$(PYTEST) --doctest-modules --ignore=tests/pages tests d2lattn
+	$(PYTEST) --doctest-modules --ignore=tests/pages tests d2lattn tools website
 
 nbval: .venv/installed
 	$(PYTEST) --nbval --durations=3 $(NOTEBOOKS)

@@ -16,13 +16,12 @@ from d2lattn.book.exercises.checking import (
     call,
     check,
     compare,
-    judge_letters,
-    judge_number,
     number,
     recognise,
     same,
     tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 from d2lattn.scoring import AdditiveAttention, DotProductAttention
 
 
@@ -136,20 +135,7 @@ def check_additive_attention(additive_attention: Function) -> str:
     return "the same as d2l.AdditiveAttention: one hidden layer, two widths, and a mask."
 
 
-@check("3.2", right=(30,))
-def check_divisor(divisor: float) -> str:
-    """The divisor for q·k when entries have deviations 2 and 3 and the width is 25."""
-    hints = {
-        5.0: "That is √d, for entries of variance 1. These vary more.",
-        25.0: "That is d. And the entries do not have variance 1.",
-        36.0: "That is the variance of one product. Add up 25 of them, and take the root.",
-        6.0: "That is the deviation of one product. There are 25 of them.",
-        900.0: "That is the variance of q·k. A number divides the deviation, so take the root.",
-        math.sqrt(150): "2 and 3 are deviations; a product has variance 2² · 3².",
-    }
-    hint = "The divisor is {:.4g}. First find the variance of one product q_j k_j."
-    judge_number(divisor, 30, hints, hint, "the divisor")
-    return "the variance of q·k is 25 · 2² · 3² = 900, and its root is 30."
+check_divisor = choice("3.2")
 
 
 def _softmax_backward(weights: Tensor, gradient: Tensor) -> Tensor:
@@ -218,7 +204,7 @@ def check_distance_attention(attention: Function) -> str:
         (_nearest(*given, 1.7, norm=0.0), "That is the dot product: the keys' norms are missing."),
         (_nearest(*given, 1.7, norm=1.0), "Half of the key's squared norm is subtracted."),
     ]
-    hint = "Multiply out ‖q − k‖², and drop what all keys share."
+    hint = "Multiply out ‖q − k‖², and drop the term that is the same for all keys."
     result = compare(attention, (*given, 1.7), expected, mistakes, hint)
 
     wide = torch.randn(1, 32, 32)
@@ -361,38 +347,10 @@ def check_from_lengths(attention: Function) -> str:
     return "the same as d2l.DotProductAttention, for a length per sequence or per query."
 
 
-@check("3.4", right=("B",), wrong=["A", "c", "D"])
-def check_leak(letter: str) -> str:
-    """Which of three ways to mask lets padding through."""
-    hints = {
-        "A": "it fills with minus infinity before the softmax, and its exponential is 0. Change a "
-        "padded value, and see which output moves.",
-        "C": "it sets the exponentials of padding to 0 and divides by the sum of the others (large "
-        "scores overflow), but nothing leaks. Change a padded value, and see which output moves.",
-    }
-    judge_letters(letter, "B", hints)
-    return "B multiplies scores by 0, and exp(0) is 1: its padding still counts."
+check_leak = choice("3.4")
 
 
-@check("3b.3", right=(512, 8))
-def check_box(box: float, sheet: float) -> str:
-    """Room in MiB for the hidden units of an additive score, and for the scores themselves."""
-    hints = {
-        64.0: "That is one sentence pair; the batch has 8.",
-        128.0: "That counts numbers. Each takes 4 bytes.",
-        8.0: "Those are the scores. There are 64 hidden numbers for each of them.",
-        1024.0: "That counts 8 bytes a number; float32 takes 4.",
-        1.0: "A pair of a query and a key needs h numbers here, and there are 8 sentence pairs.",
-    }
-    hint = "Your first number is {:.4g}. Multiply B, Q, K, h and 4, and divide by 2^20."
-    judge_number(box, 512, hints, hint, "the first number")
-    hints = {1.0: "The first number is right. The second is for one pair; the batch has 8."}
-    hint = (
-        "The first number is right, the second is {:.4g}: there is one score for each pair of a "
-        "query and a key."
-    )
-    judge_number(sheet, 8, hints, hint, "the second number")
-    return "512 MiB beside 8: the hidden units need h = 64 times the memory of the scores."
+check_box = choice("3b.3")
 
 
 def _one_more(queries: Tensor, entry: float = 1.0) -> Tensor:
@@ -419,17 +377,17 @@ def check_one_more(one_more: Function) -> str:
         result = tensor_like(result, expected, "what your function gives")
         added = result[:, -1]
         if agrees(result[:, 1:], queries):
-            raise Differs("Put the new entry at the end, where the new column of W_q stands.")
+            raise Differs("Put the new entry at the end, like the new column of W_q.")
         same(result[:, :-1], queries, "The query itself should stay as it is.", "what you give")
         recognise(
             added, [(torch.zeros(count), "A 0 times the new column is 0, so nothing changes.")]
         )
         if not agrees(added, added[:1].expand(count)):
-            raise Differs("A bias is the same for all queries, so the new entry has to be, too.")
+            raise Differs("A bias is the same for all queries, so the entry has to be constant.")
         mirrored = call(one_more, -queries, case="with the same queries, their signs turned")
         mirrored = tensor_like(mirrored, expected, "what your function gives")
         if not agrees(mirrored[:, -1], added):
             raise Differs(
-                "Your entry changes its sign with the queries, so the score is still odd."
+                "Your new entry changes its sign with the queries, so the score is still odd."
             )
     return "a constant entry has a column of its own, and that column is the bias."

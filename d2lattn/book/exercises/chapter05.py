@@ -1,7 +1,7 @@
 """Checks for the exercises of chapters 5 and 5b, multi-head attention and what a head is worth."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,15 +25,14 @@ from d2lattn.book.exercises.checking import (
     call,
     check,
     compare,
-    judge_letters,
     judge_number,
-    judge_statements,
     module_with,
     number,
     recognise,
     same,
     several,
 )
+from d2lattn.book.exercises.choices import choice
 
 LOSSES = (
     *(3.20, 2.10, 0.90, 0.88, 0.60, 0.58, 0.31, 0.30),
@@ -209,18 +208,7 @@ def check_multi_head(layer_class: Function) -> str:
     return "the same as nn.MultiheadAttention, with a mask and without."
 
 
-@check("5.5", right=("ACDE",), wrong=["CDE", {"A", "B", "C", "D", "E"}, "ADE", "AC", "ACD", "AX"])
-def check_one_look(letters: Iterable[str]) -> str:
-    """Which questions one head can answer exactly."""
-    reasons = {
-        "A": "half on each city is an average: one look can do that.",
-        "B": "a difference needs +1 and −1, and no weight is negative.",
-        "C": "one city alone: all of the weight on it.",
-        "D": "minus the average: the number c may be −1, as long as it is so for all cities.",
-        "E": "a sum of two is twice their average, and c may be 2.",
-    }
-    judge_letters(letters, "ACDE", reasons)
-    return "any mixture with one sign; only the difference needs two."
+check_one_look = choice("5.5")
 
 
 def _kernel_mean(at: float, xs: Tensor, ys: Tensor, bandwidth: float) -> Tensor:
@@ -368,29 +356,4 @@ def check_tests(letters: str) -> str:
     return "plausible, used, arriving and needed are four things, each with a test of its own."
 
 
-@check(
-    "5b.4",
-    right=((False, True, False),),
-    wrong=[((True, True, False),), ((False, False, False),), ((False, True, True),)],
-)
-def check_audit(answer: Sequence[bool]) -> str:
-    """Three statements about the heads whose losses stand in the table."""
-    claims = [
-        (
-            False,
-            "Head 1, alone, takes the loss from 3.20 to 2.10, and as the last it is worth 0.01. "
-            "It knows something, which the others know too.",
-        ),
-        (
-            True,
-            "Without head 3 the loss is 0.31, without head 4 it is 0.30, without both it is 0.88: "
-            "either may go, but not both.",
-        ),
-        (
-            False,
-            "As the last one switched off head 2 costs most, 0.44. But alone it leaves 0.90, "
-            "where head 3 leaves 0.60.",
-        ),
-    ]
-    judge_statements(answer, claims)
-    return "what a head is worth depends on which others are there."
+check_audit = choice("5b.4")

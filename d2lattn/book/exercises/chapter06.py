@@ -1,7 +1,7 @@
 """Checks for the exercises of chapter 6, self-attention and positions."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from itertools import product
 
@@ -16,13 +16,12 @@ from d2lattn.book.exercises.checking import (
     call,
     check,
     compare,
-    judge_letters,
-    judge_number,
     number,
     recognise,
     same,
     tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 
 Layer = Callable[[Tensor], Tensor]
 
@@ -91,18 +90,7 @@ def check_add_positions(add_positions: Function) -> str:
     return "positions along the words, slower pairs after faster ones, a cosine for each sine."
 
 
-@check("6.2", right=(768,))
-def check_crossing(length: float) -> str:
-    """The length at which self-attention needs as many FLOPs as a GRU, for width 256."""
-    hints = {
-        256.0: "That is d itself: the constants 4 and 12 count too.",
-        85.333: "That is d / 3: which of the two has the larger constant?",
-        3072.0: "12 d is what the GRU has; divide by the 4 of self-attention.",
-        589824.0: "That is n²: 4 n² d = 12 n d² leaves n once when both sides are divided by n.",
-    }
-    hint = "{:g} words is not it. Put 4 n² d = 12 n d² and solve for n."
-    judge_number(length, 768.5, hints, hint, "the number of words", rtol=0, atol=0.5)
-    return "at n = 3d = 768 words both need as many; with fewer, self-attention needs fewer."
+check_crossing = choice("6.2")
 
 
 def _shift(delta: float, speeds: Tensor) -> Tensor:
@@ -188,18 +176,7 @@ BOXES: dict[str, Layer] = {
 """Four layers (n, d) -> (n, d) for exercise 6.5: two see order."""
 
 
-@check("6.5", right=({"B", "C"},), wrong=["B", "C", "ABC", "BCD", "E"])
-def check_boxes(letters: Iterable[str]) -> str:
-    """Which of the boxes see order."""
-    rounding = "every output moves with its row, up to rounding. Compare with 1e-5, not with 0."
-    reasons = {
-        "A": rounding,
-        "B": "it depends on the order, weakly. Print the size of the difference.",
-        "C": "it depends on the order, but not in short sequences.",
-        "D": rounding,
-    }
-    judge_letters(letters, "BC", reasons)
-    return "B adds a hundredth of the encoding, and C adds it only from position 10 on."
+check_boxes = choice("6.5")
 
 
 @check("6.6", right=(377,), wrong=[63, 1, 126])

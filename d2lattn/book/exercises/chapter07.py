@@ -17,15 +17,14 @@ from d2lattn.book.exercises.checking import (
     call,
     check,
     compare,
-    judge_letters,
     judge_number,
-    judge_statements,
     number,
     recognise,
     same,
     several,
     tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 from d2lattn.masks import causal_mask
 from d2lattn.positional import sinusoids
 
@@ -231,41 +230,10 @@ def check_step(step: Function) -> str:
     return "however the tokens are split into calls, the outputs are those of one call."
 
 
-@check("7.5", right=("A",), wrong=["B", "c", "D"])
-def check_reorder(letter: str) -> str:
-    """Which of three reorders a beam's state rightly."""
-    hints = {
-        "B": "it moves the keys and not their values: each hypothesis has the weights of its own "
-        "tokens, and averages the values of another's.",
-        "C": "it writes row i into row rows[i]. Row i needs the old row rows[i]. And where two "
-        "hypotheses have the same parent, one of C's rows keeps what was there.",
-    }
-    judge_letters(letter, "A", hints)
-    return "each hypothesis takes its parent's keys and values; they all share one source."
+check_reorder = choice("7.5")
 
 
-@check(
-    "7.6",
-    right=((False, True, True),),
-    wrong=[((True, True, True),), ((False, False, True),), ((False, True, False),)],
-)
-def check_audit(answer: Sequence[bool]) -> str:
-    """Three statements about two heatmaps and the table beside them."""
-    claims = [
-        (
-            False,
-            "a shelf's own note has the weight 0, and yet another note there changes most answers. "
-            "How does it get past attention?",
-        ),
-        (
-            True,
-            "another note three steps on changes nearly all answers. Which shelf attends to it in "
-            "layer 1?",
-        ),
-        (True, "see the last row: how many answers change?"),
-    ]
-    judge_statements(answer, claims)
-    return "a heatmap shows one layer; residual connections and earlier layers carry notes, too."
+check_audit = choice("7.6")
 
 
 @check(

@@ -5,6 +5,7 @@ through `recognise`. So nothing here knows an exercise.
 """
 
 import importlib
+import inspect
 import itertools
 import math
 import pkgutil
@@ -316,8 +317,7 @@ def test_numbers_may_come_in_every_kind(check, kind):
 
 @each
 def test_a_check_can_be_called_by_keyword(check):
-    code = check.function.__code__
-    names = code.co_varnames[: code.co_argcount]
+    names = inspect.signature(check.function).parameters
     assert check(**dict(zip(names, check.right, strict=True)))
     assert "could not read" in check().sentence
     assert "could not read" in check(*check.right, other=1).sentence
