@@ -8,11 +8,6 @@ import pytest
 from tools.numbers_in_prose import ROOT, agrees, numbers, read_claims, read_page, report
 from tools.run_notebooks import CHAPTERS, NOTEBOOKS
 
-NOT_YET = {
-    "07-transformer": "workshop",
-}
-"""Pages whose numbers are not all shown yet. This list may only become shorter."""
-
 GIVEN = {  # by page, as the prose writes them, with the reason
     "04-bahdanau/deeper-what-a-gru-keeps.ipynb": {"600": "default of first_symbol.learn"},
     "04b-believe-the-picture/deeper-how-faithful.ipynb": {
@@ -34,9 +29,6 @@ def missing(notebook, path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
 def test_every_number_of_the_prose_is_shown_on_the_page(path):
     lines = missing(nbformat.read(path, as_version=4), path)
-    if path.stem in NOT_YET.get(path.parent.name, "").split():
-        assert lines, "Every number is shown: take the page from NOT_YET."
-        pytest.skip(f"{len(lines)} numbers are not shown yet")
     assert not lines, "\n".join(lines)
 
 

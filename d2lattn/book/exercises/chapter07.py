@@ -56,9 +56,9 @@ def check_layer_norm(layer_norm: Function) -> str:
         mistakes = [
             (gain * _norm(X, eps, axes) + shift, f"{hint} Each position has its own mean.")
             for axes, hint in (
-                ((0, 1), "You average over sentences and positions: that is batch normalisation."),
-                (1, "You average over the positions of a sentence."),
-                ((1, 2), "You normalise a sentence as a whole."),
+                ((0, 1), "You average over sequences and positions: that is batch normalisation."),
+                (1, "You average over the positions of a sequence."),
+                ((1, 2), "You normalise a sequence as a whole."),
             )
         ]
         mistakes += [
@@ -87,30 +87,30 @@ def check_layer_norm(layer_norm: Function) -> str:
     ],
 )
 def check_estimate(answer: Sequence[float]) -> str:
-    """Words from which attending costs most, attention's share of a decoder block, cache bytes."""
-    parts = several(answer, 3, "Give three numbers: (words, share, bytes).")
+    """Tokens at which attention costs most, its share of a decoder block, bytes of a cache."""
+    parts = several(answer, 3, "Give three numbers: (tokens, share, bytes).")
     mistakes: dict[float, str] = {
         512: "That is the width itself. Count the matrices, in units of 512².",
-        1024: "Against the four projections alone. The network multiplies as well.",
-        6144: "The scores alone. The average over values costs as much again.",
-        12 * 512**2: "That is what a word costs in the matrices. What does it cost to attend?",
+        1024: "That counts the four projections alone. The network has matrices, too.",
+        6144: "That counts the scores alone. The weighted sums cost as much again.",
+        12 * 512**2: "That is what a token costs in the matrices. What do its scores cost?",
     }
-    hint = "{:g} words? A word's 12 · 512² against its 2 · n · 512."
+    hint = "{:g} tokens? Compare 12 · 512² with 2 · n · 512."
     judge_number(parts[0], 3072, mistakes, hint, "the first number", rtol=0.01)
     mistakes = {
-        1 / 3: "That is the encoder block's. How many attentions has a decoder block?",
+        1 / 3: "That is an encoder block's share. A decoder block has two attention layers.",
         50: "Give the share as a number from 0 to 1.",
     }
-    hint = "A share of {:g}? A decoder block has two attentions and a network."
+    hint = "A share of {:g}? A decoder block has two attention layers and a network."
     judge_number(parts[1], 0.5, mistakes, hint, "the second number", rtol=0.02)
     numbers = 2 * 6 * 1000 * 512
     mistakes = {
-        numbers: "That is how many numbers are kept. How many bytes has each?",
+        numbers: "That many numbers are kept. How many bytes does each take?",
         numbers * 2: "Keys or values? Both are kept.",
         numbers * 4 / 6: "That is one block. There are six.",
-        numbers * 4 * 8: "Each head keeps its share of the width, 64 of 512.",
+        numbers * 4 * 8: "A head keeps 64 of the 512 entries.",
     }
-    hint = "{:,.0f} bytes? Blocks × words × width × bytes, and keys and values."
+    hint = "{:,.0f} bytes? Blocks × tokens × width × bytes, for keys and for values."
     judge_number(parts[2], numbers * 4, mistakes, hint, "the third number", rtol=0.03)
     return "at 3,072 tokens both cost the same; half; 24.6 MB, 24.6 kB per token with any H."
 
@@ -149,7 +149,7 @@ def check_as_attention(as_attention: Function) -> str:
             same(weights, expected, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
             same(values, W_2.T, "Value j is column j of W_2.", f"{case}, your value")
         if (weights < 0).any():
-            raise Differs("A weight is below 0, where a relu never is.")
+            raise Differs("A weight is below 0. A relu is not.")
     return "F learned pairs: keys in W_1, values in W_2, and a ReLU in place of the softmax."
 
 
@@ -173,7 +173,7 @@ STEP_MISTAKES = {
 def _step(
     restarts: bool = False, top_left: bool = False, forgets: bool = False
 ) -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
-    """Exercise 7.5's function, right or with some of its mistakes."""
+    """Exercise 7.4's function, right or with some of its mistakes."""
 
     def step(
         X: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
@@ -504,7 +504,7 @@ def _training_step(
     masked: bool = True,
     clears: bool = True,
     steps: bool = True,
-    twice: bool = False,
+    softmaxes: int = 1,
 ) -> Callable[..., float]:
     """Exercise 7.13's function, right or with one of its mistakes."""
 
@@ -513,7 +513,7 @@ def _training_step(
     ) -> float:
         target, labels = (tokens[:, :-1], tokens[:, 1:]) if shift else (tokens, tokens)
         logits = model(source, target).mT  # (B, V, T)
-        if twice:
+        for _ in range(softmaxes - 1):  # cross_entropy has one
             logits = logits.softmax(dim=1)
         ignored = pad if masked else -100
         loss = nn.functional.cross_entropy(logits, labels, ignore_index=ignored)
@@ -530,9 +530,9 @@ def _training_step(
 TRAINING_MISTAKES = (
     (_training_step(shift=False), "target and labels are the same: shift the labels by one."),
     (_training_step(masked=False), "labels that are padding take part in the loss."),
-    (_training_step(twice=True), "cross_entropy takes logits: it has a softmax of its own."),
+    (_training_step(softmaxes=2), "no softmax before cross_entropy, which contains one."),
     (_training_step(clears=False), "gradients of the step before are still there: zero_grad."),
-    (_training_step(steps=False), "the parameters stay what they were: optimizer.step()."),
+    (_training_step(steps=False), "no change: the order is zero_grad, backward, step."),
 )
 
 
@@ -608,7 +608,10 @@ def check_greedy(greedy: Function) -> str:
             (_greedy(*given, place=0), "You read the logits of the first position."),
             (_greedy(*given, context=1), "The model needs all tokens so far, not only the last."),
             (_greedy(*given, ends=torch.any), "You stop when one row has ended; wait for all."),
-            (_greedy(*given, ends=lambda ended: torch.tensor(False)), "Stop once all have ended."),
+            (
+                _greedy(*given, ends=lambda ended: torch.tensor(False)),
+                "Stop when each row has an end token, at its end or before.",
+            ),
         ]
         hint = "Append the token with the largest logit at the last position."
         compare(greedy, given, expected, mistakes, hint, "your result", case)
