@@ -9,17 +9,17 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
     LargestTensor,
+    WrongAnswer,
     agrees,
     call,
     check,
     compare,
-    number,
+    expect,
+    read_number,
+    read_tensor,
     recognise,
-    same,
-    tensor_like,
 )
 from d2lattn.book.exercises.choices import choice
 from d2lattn.scoring import AdditiveAttention, DotProductAttention
@@ -60,14 +60,14 @@ def check_softmax_where(softmax_where: Function) -> str:
     # Scores this low lose to any number that stands for a masked score but infinity.
     for low in (-2e9, -3e38):
         scores, valid = torch.tensor([[[low, low, 0.0]]]), torch.tensor([[[True, True, False]]])
-        result = tensor_like(call(softmax_where, scores, valid), scores, "your weights")
+        result = read_tensor(call(softmax_where, scores, valid), scores, "your weights")
         if result.isnan().any() or (result == 0).all():
-            raise Differs(
+            raise WrongAnswer(
                 f"With scores of {low:g} your valid keys get no weight: exp({low:g}) is 0, and so "
                 "is the sum. Mask the scores with minus infinity, then call softmax: it subtracts "
                 "the largest score first."
             )
-        same(
+        expect(
             result,
             torch.tensor([[[0.5, 0.5, 0.0]]]),
             f"With scores of {low:g} a masked key wins: use minus infinity, not a large number.",
@@ -76,12 +76,12 @@ def check_softmax_where(softmax_where: Function) -> str:
 
     nothing = torch.zeros(1, 2, 3, dtype=torch.bool)
     nothing[0, 1, 0] = True
-    empty = tensor_like(call(softmax_where, torch.ones(1, 2, 3), nothing), torch.zeros(1, 2, 3))
+    empty = read_tensor(call(softmax_where, torch.ones(1, 2, 3), nothing), torch.zeros(1, 2, 3))
     if empty.isnan().any():
-        raise Differs("A row with no valid key is NaN: the softmax divides 0 by 0 there.")
+        raise WrongAnswer("A row with no valid key is NaN: the softmax divides 0 by 0 there.")
     if (empty[0, 0] > 0).any():
-        raise Differs("A row with no valid key has weights above 0; all should be 0.")
-    same(empty[0, 1], torch.tensor([1.0, 0.0, 0.0]), "One valid key gets all the weight.")
+        raise WrongAnswer("A row with no valid key has weights above 0; all should be 0.")
+    expect(empty[0, 1], torch.tensor([1.0, 0.0, 0.0]), "One valid key gets all the weight.")
     return "masked keys get 0, rows sum to 1, and in a row without a valid key all weights are 0."
 
 
@@ -169,9 +169,9 @@ def check_softmax_backward(softmax_backward: Function) -> str:
     with LargestTensor() as seen:
         result = call(softmax_backward, wide, gradient)
     expected = _softmax_backward(wide, gradient)
-    same(result, expected, "Take the sizes from the arguments.", "with 64 keys, your result")
+    expect(result, expected, "Take the sizes from the arguments.", "with 64 keys, your result")
     if seen.numel >= 64 * 64:
-        raise Differs("The numbers are right, but your code built a K × K matrix.")
+        raise WrongAnswer("The numbers are right, but your code built a K × K matrix.")
     return "K numbers in, K numbers out, and no K × K matrix in between."
 
 
@@ -211,9 +211,11 @@ def check_distance_attention(attention: Function) -> str:
     with LargestTensor() as seen:
         result = call(attention, wide, wide, wide, 3.0)
     case = "with 32 keys, your output"
-    same(result, _by_differences(wide, wide, wide, 3.0), "Take the sizes from the arguments.", case)
+    expect(
+        result, _by_differences(wide, wide, wide, 3.0), "Take the sizes from the arguments.", case
+    )
     if seen.numel >= 32 * 32 * 32:
-        raise Differs("The output is right, but your code built a tensor of all differences.")
+        raise WrongAnswer("The output is right, but your code built a tensor of all differences.")
     return "a matrix product and the norms of the keys are enough: the norm of the query cancels."
 
 
@@ -247,18 +249,20 @@ def check_general_attention(attention: Function) -> str:
 @check("3.6", right=(2.02,), wrong=[1.0, 0.5, -2.0, 3.0])
 def check_slope(measured_slope: float) -> str:
     """The growth of the variance of q·k over d for entries that share a component."""
-    result = number(measured_slope, "the slope")
+    result = read_number(measured_slope, "the slope")
     if 0.9 <= result <= 1.1:
-        raise Differs(
+        raise WrongAnswer(
             "A slope of 1 belongs to independent entries, or to the standard deviation instead of "
             "the variance. Is s drawn once for each vector, and shared by its entries?"
         )
     if 0.4 <= result <= 0.6:
-        raise Differs("A slope of 1/2 belongs to the standard deviation of independent entries.")
+        raise WrongAnswer(
+            "A slope of 1/2 belongs to the standard deviation of independent entries."
+        )
     if -2.2 <= result <= -1.8:
-        raise Differs("The sign: the variance grows with d.")
+        raise WrongAnswer("The sign: the variance grows with d.")
     if not 1.75 <= result <= 2.2:
-        raise Differs(
+        raise WrongAnswer(
             f"The slope is {result:.3g}. Take the variance over many pairs, and fit log(variance) "
             "over log(d)."
         )
@@ -374,18 +378,18 @@ def check_one_more(one_more: Function) -> str:
         queries = torch.randn(count, width)
         expected = _one_more(queries)
         result = call(one_more, queries, case=f"with {count} queries of width {width}")
-        result = tensor_like(result, expected, "your result")
+        result = read_tensor(result, expected, "your result")
         added = result[:, -1]
         if agrees(result[:, 1:], queries):
-            raise Differs("Put the new entry at the end, where the new column of W_q is.")
-        same(result[:, :-1], queries, "The query itself should not change.", "your result")
+            raise WrongAnswer("Put the new entry at the end, where the new column of W_q is.")
+        expect(result[:, :-1], queries, "The query itself should not change.", "your result")
         recognise(
             added, [(torch.zeros(count), "A 0 times the new column is 0, so nothing changes.")]
         )
         if not agrees(added, added[:1].expand(count)):
-            raise Differs("A bias is the same for all queries, so the new entry must be, too.")
+            raise WrongAnswer("A bias is the same for all queries, so the new entry must be, too.")
         mirrored = call(one_more, -queries, case="with the signs of all queries reversed")
-        mirrored = tensor_like(mirrored, expected, "your result")
+        mirrored = read_tensor(mirrored, expected, "your result")
         if not agrees(mirrored[:, -1], added):
-            raise Differs("Your entry changes its sign with the queries. Make it a constant.")
+            raise WrongAnswer("Your entry changes its sign with the queries. Make it a constant.")
     return "the constant entry is multiplied by a column of W_q, and that column is the bias."
