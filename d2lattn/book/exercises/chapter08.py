@@ -1,7 +1,7 @@
 """Checks for the exercises of chapter 8, rotary positions."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -11,12 +11,12 @@ from d2lattn.book.exercises.checking import (
     call,
     check,
     compare,
-    judge_letters,
     judge_number,
     judge_tensor,
-    several,
-    tensor_like,
+    read_parts,
+    read_tensor,
 )
+from d2lattn.book.exercises.choices import choice
 
 Score = Callable[[Tensor, int, Tensor, int], Tensor]
 
@@ -125,18 +125,7 @@ BOXES: dict[str, Score] = {
 """Four scores (q, i, k, j) for exercise 8.4: two depend on the distance alone."""
 
 
-@check("8.4", right=({"A", "D"},), wrong=["A", "D", "ABD", "ACD", "E"])
-def check_boxes(letters: Iterable[str]) -> str:
-    """Which of the boxes depend only on the distance of two positions."""
-    rounding = "it depends on the distance up to rounding. Compare with 1e-3, not with 0."
-    reasons = {
-        "A": rounding,
-        "B": "it changes a little when both are shifted: what it adds is small. Print the changes.",
-        "C": "it depends on the distance only up to position 30. How far did you shift both?",
-        "D": rounding,
-    }
-    judge_letters(letters, "AD", reasons)
-    return "A rotates and subtracts the distance, D rotates. B adds; C treats all above 30 as 30."
+check_boxes = choice("8.4")
 
 
 def _converted(W: Tensor, num_heads: int) -> Tensor:
@@ -227,9 +216,9 @@ def check_extend(extend: Function) -> str:
         case = f"with {T} words of width {width}"
         pair = call(extend, Q, K, slope, case=case)
         wider = [
-            tensor_like(part, torch.zeros(T, width + 1), f"{case}, {what}")
+            read_tensor(part, torch.zeros(T, width + 1), f"{case}, {what}")
             for part, what in zip(
-                several(pair, 2, f"{case}, return two tensors: the queries and the keys."),
+                read_parts(pair, 2, f"{case}, return two tensors: the queries and the keys."),
                 ("the queries", "the keys"),
                 strict=True,
             )
