@@ -21,7 +21,7 @@ from benchmarks.measure import kept_or_made
 from benchmarks.relative import NUM_PAIRS, RECIPE, SIZES, WIDTH
 from benchmarks.report import each, output_parser, table, write_report
 from benchmarks.translation import bleu, fit_model, translate
-from d2lattn.book.experiments import cities, first_symbol, mixes, stacks
+from d2lattn.book.experiments import cities, first_symbol, local_attention, stacks
 from d2lattn.corpus import load_corpus
 
 KEPT = Path("small_trainings.jsonl")
@@ -45,11 +45,11 @@ def measure_layers(name: str, seed: int) -> tuple[float, ...]:
     return cities.error(model), *cities.multipliers(model).tolist()
 
 
-def measure_reach(name: str, seed: int) -> tuple[float, float]:
-    """Train a reach, without positions and with waves."""
-    make = mixes.REACHES[name]
-    blind, seeing = (mixes.learn(make, positions, seed) for positions in (None, mixes.waves))
-    return mixes.right(blind), mixes.right(seeing)
+def measure_reach(name: str, seed: int) -> tuple[float, ...]:
+    """Train with one reach, without positions and with sinusoids."""
+    make = local_attention.REACHES[name]
+    readers = (local_attention.learn(make, how, seed) for how in (None, local_attention.waves))
+    return tuple(map(local_attention.right, readers))
 
 
 def measure_depth(name: str, seed: int) -> tuple[float, float, float]:
@@ -111,7 +111,7 @@ EXPERIMENTS = {
     "reaches": Experiment(
         "6.4: a word looks only nearby",
         {"without positions": 1, "with waves": 1},
-        mixes.REACHES,
+        local_attention.REACHES,
         measure_reach,
     ),
     "norms": Experiment(

@@ -7,17 +7,17 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
+    WrongAnswer,
     call,
     check,
     compare,
+    expect,
     judge_tensor,
-    number,
+    read_number,
+    read_parts,
+    read_tensor,
     recognise,
-    same,
-    several,
-    tensor_like,
 )
 from d2lattn.book.exercises.choices import choice
 
@@ -59,9 +59,9 @@ def check_attend(attend: Function) -> str:
 @check("1.3", right=((-4, -4),), wrong=[(0, 0), (3, 0), (-1, -1), (-math.inf, 0)])
 def check_query(query: Tensor) -> str:
     """A query that pools the chapter's three values to less than 8."""
-    query = tensor_like(query, torch.zeros(2), "your query")
+    query = read_tensor(query, torch.zeros(2), "your query")
     if not query.isfinite().all():
-        raise Differs("Use finite numbers: a softmax of infinities is not a number.")
+        raise WrongAnswer("Use finite numbers: a softmax of infinities is not a number.")
     weights = (KEYS @ query).softmax(dim=0)  # (K, D) x (D) -> (K)
     output = (weights @ VALUES).item()
     if output >= 8:
@@ -71,7 +71,7 @@ def check_query(query: Tensor) -> str:
             if weights.max() - weights.min() < 1e-6
             else f"Key {most + 1} has the largest weight, {weights[most]:.2f}."
         )
-        raise Differs(
+        raise WrongAnswer(
             f"Your query's output is {output:.2f}. {hint} The value 7 belongs to key 1 = (0, 0), "
             "whose score is 0 for every query. How can 0 be the largest score?"
         )
@@ -107,9 +107,9 @@ def check_with_salience(with_salience: Function) -> str:
     )
     for case, query, keys, salience, hint in cases:
         answer = call(with_salience, query, keys, salience, case=case)
-        parts = several(answer, 2, "Return two things: the longer query and the longer keys.")
-        longer_query = tensor_like(parts[0], torch.zeros(4), "your query")
-        longer_keys = tensor_like(parts[1], torch.zeros(len(keys), 4), "your keys")
+        parts = read_parts(answer, 2, "Return two things: the longer query and the longer keys.")
+        longer_query = read_tensor(parts[0], torch.zeros(4), "your query")
+        longer_keys = read_tensor(parts[1], torch.zeros(len(keys), 4), "your keys")
         products = keys @ query  # (K, D) x (D) -> (K)
         mistakes = [
             (products, "The salience is lost: the new entry of the query is 0."),
@@ -123,13 +123,17 @@ def check_with_salience(with_salience: Function) -> str:
 @check("1.9", right=(1.7,), wrong=[-1, 1.6, 1.8])
 def check_noise(noise: float) -> str:
     """Noise from which the nearest key is worse than average pooling: 1.67 with 400,000 trials."""
-    result = number(noise, "the noise")
+    result = read_number(noise, "the noise")
     if result < 0:
-        raise Differs("Noise is a standard deviation: it cannot be negative.")
+        raise WrongAnswer("Noise is a standard deviation: it cannot be negative.")
     if result < 1.65:
-        raise Differs(f"At {result:g} the nearest key still has the smaller error. Try more noise.")
+        raise WrongAnswer(
+            f"At {result:g} the nearest key still has the smaller error. Try more noise."
+        )
     if result > 1.75:
-        raise Differs(f"The nearest key is worse already at less than {result:g}. Try less noise.")
+        raise WrongAnswer(
+            f"The nearest key is worse already at less than {result:g}. Try less noise."
+        )
     return (
         "at 1.7, the value of the nearest key has a larger error than the average. Attention at "
         "the best temperature cannot do worse than the average: its weights can become equal."
@@ -150,7 +154,7 @@ def check_softmax(softmax: Function) -> str:
     """Softmax along the last axis, for scores of any size."""
     scores = torch.randn(2, 2, 3)
     powers = scores.exp()
-    result = tensor_like(call(softmax, scores), scores, "your weights")
+    result = read_tensor(call(softmax, scores), scores, "your weights")
     mistakes = [
         (powers, "These are the exponentials. Divide each by the sum of its row."),
         (powers / powers.sum(), "You divided by the sum of all entries, not by that of each row."),
@@ -161,11 +165,11 @@ def check_softmax(softmax: Function) -> str:
         (scores.softmax(dim=-2), "The columns add up to 1. Sum along the last axis."),
     ]
     recognise(result, mistakes)
-    same(result, scores.softmax(dim=-1), "Each row is exp(score) over its sum.", "your weights")
+    expect(result, scores.softmax(dim=-1), "Each row is exp(score) over its sum.", "your weights")
     for large in (1000.0, -1000.0):
         result = call(softmax, scores + large, case=f"with scores near {large:g}")
         hint = "Subtract the largest score of the row first: that changes no weight."
-        same(result, (scores + large).softmax(dim=-1), hint, f"with scores near {large:g}, yours")
+        expect(result, (scores + large).softmax(dim=-1), hint, f"with scores near {large:g}, yours")
     return "the same as torch.softmax, for large scores, too."
 
 

@@ -7,23 +7,23 @@ import torch
 from torch import Tensor
 
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
+    WrongAnswer,
     agrees,
     call,
     check,
     compare,
+    expect,
     judge_number,
-    number,
+    read_number,
+    read_parts,
+    read_tensor,
     recognise,
-    same,
-    several,
-    tensor_like,
 )
 from d2lattn.book.exercises.choices import choice
 from d2lattn.kernel_regression import leave_one_out, nadaraya_watson
 
-# Mistakes are recognised by three digits. `same` decides more strictly whether an answer is right.
+# Three digits recognise a mistake. `expect` decides more strictly whether an answer is right.
 _near = partial(agrees, rtol=1e-3, atol=1e-4)
 
 
@@ -57,16 +57,16 @@ def check_gaussian_weights(answer: Any) -> str:
         compare(answer, given, expected, mistakes, hint, "the weights", rtol=1e-3, atol=1e-4)
     for place, keys, bandwidth in ((1000.0, few, 1.0), (-1000.0, more, 0.5)):
         given = torch.tensor(place), keys, bandwidth
-        result = tensor_like(call(answer, *given), keys, "the weights")
+        result = read_tensor(call(answer, *given), keys, "the weights")
         if result.isnan().any() or (result == 0).all():
-            raise Differs(
+            raise WrongAnswer(
                 f"Near the keys your weights are right, but for a query at {place:g} the sum of "
                 "your heights is 0, because each exp underflows. torch.softmax subtracts the "
                 "largest score first."
             )
         expected = _gaussian_weights(torch.tensor(place), keys, bandwidth)
         hint = "Far away, too, the weights sum to 1, and the nearest key has nearly all."
-        same(result, expected, hint, f"for a query at {place:g}, the weight")
+        expect(result, expected, hint, f"for a query at {place:g}, the weight")
     return "right. These weights are softmax attention, whatever the bandwidth."
 
 
@@ -132,9 +132,9 @@ def check_left_out_predictions(answer: Any) -> str:
     for keys, values in ((apart, torch.tensor([1.0, 3.0, -2.0])), (far, torch.tensor([5.0, 8.0]))):
         case = f"with a point at {keys[-1]:g}, far from all others, the prediction"
         expected = _left_out(keys, values, 0.5)
-        result = tensor_like(call(answer, keys, values, 0.5), expected, "the predictions")
+        result = read_tensor(call(answer, keys, values, 0.5), expected, "the predictions")
         if _near(result[-1], values[-1]):
-            raise Differs(
+            raise WrongAnswer(
                 f"{case} there is its own value: its own score is low, but the scores of the "
                 "others are lower. Mask it with −inf, and not with a large negative number."
             )
@@ -142,7 +142,7 @@ def check_left_out_predictions(answer: Any) -> str:
             "The weights of the others are lost in rounding next to the point's own weight. Mask "
             "the scores with −inf before the softmax, instead of removing that weight after it."
         )
-        same(result, expected, hint, case)
+        expect(result, expected, hint, case)
     return "right. Chapter 3 hides keys in the same way, by a mask before the softmax."
 
 
@@ -158,17 +158,19 @@ TYPICAL_BANDWIDTHS = {0.25: 0.147, 0.5: 0.243, 1.0: 0.340}
 def check_noise(answer: Any) -> str:
     """Check the experiment: typical best bandwidth at noise 0.25, 0.5 and 1.0."""
     hint = "Give three bandwidths, for noise 0.25, 0.5 and 1.0, in this order."
-    result = [number(part, f"entry {i}") for i, part in enumerate(several(answer, 3, hint))]
+    result = [read_number(part, f"entry {i}") for i, part in enumerate(read_parts(answer, 3, hint))]
     if result[0] > result[1] > result[2]:
-        raise Differs(
+        raise WrongAnswer(
             "Your bandwidths shrink with the noise. Are they in the order 0.25, 0.5, 1.0, and are "
             "they bandwidths and not w = 1 / bandwidth?"
         )
     if not result[0] < result[1] < result[2]:
-        raise Differs("A single sample depends on chance. Take the median of at least 20 samples.")
+        raise WrongAnswer(
+            "A single sample depends on chance. Take the median of at least 20 samples."
+        )
     for bandwidth, (noise, expected) in zip(result, TYPICAL_BANDWIDTHS.items(), strict=True):
         if not 0.7 < bandwidth / expected < 1.4:
-            raise Differs(
+            raise WrongAnswer(
                 f"At noise {noise} your median is {bandwidth:.2f}; ours is {expected:.2f}. Are "
                 "there 50 points a sample, and does the noise scale a standard normal?"
             )
@@ -204,7 +206,7 @@ def check_learned_w(learn_w: Function) -> str:
     keys = torch.linspace(0, 5, 12)
     values = keys.sin() + torch.randn(12) / 4
     given = keys, values, 1.0, 0.5, 3
-    result = number(call(learn_w, *given), "your w")
+    result = read_number(call(learn_w, *given), "your w")
     mistakes = [
         (_learned_w(*given, own=0.0), "Each point sees itself. Leave it out of its own keys."),
         (_learned_w(*given, power=-1), "You divide by w. It is 1/h: multiply the distances."),
@@ -217,7 +219,7 @@ def check_learned_w(learn_w: Function) -> str:
     recognise(result, mistakes, expected, rtol=1e-3)
     hint = "Use the walk's model, its mean squared error and plain gradient descent."
     if not agrees(torch.tensor(result), expected, rtol=1e-3):
-        raise Differs(f"Your w is {result:.4f}; {expected:.4f} is right. {hint}")
+        raise WrongAnswer(f"Your w is {result:.4f}; {expected:.4f} is right. {hint}")
     return "forward, loss, gradient, step: every training in this course has these four."
 
 
@@ -225,18 +227,18 @@ def check_learned_w(learn_w: Function) -> str:
 def check_bench(answer: Any) -> str:
     """Check the bench's best bandwidths, Gaussian then Epanechnikov, on its own twelve points."""
     hint = "Give two bandwidths: for the Gaussian, then for the Epanechnikov kernel."
-    first, second = several(answer, 2, hint)
-    gauss, epanech = number(first, "the first"), number(second, "the second")
+    first, second = read_parts(answer, 2, hint)
+    gauss, epanech = read_number(first, "the first"), read_number(second, "the second")
     if 1.0 <= gauss <= 1.3 and 0.37 <= epanech <= 0.57:
-        raise Differs("Give the two in the other order: Gaussian first.")
+        raise WrongAnswer("Give the two in the other order: Gaussian first.")
     # Bandwidths whose leave-one-out error is within 3 % of the least.
     if not 0.37 <= gauss <= 0.57:
-        raise Differs(
+        raise WrongAnswer(
             f"With the Gaussian, {gauss:.2f} is not at the bottom. Watch the leave-one-out error "
             "fall and rise again; the points must be where they were (Reset)."
         )
     if not 1.0 <= epanech <= 1.3:
-        raise Differs(
+        raise WrongAnswer(
             f"With Epanechnikov's kernel, {epanech:.2f} is not at the bottom. Look farther: this "
             "kernel is 0 from one bandwidth on, where the Gaussian still has weight."
         )

@@ -11,18 +11,18 @@ from torch import Tensor, nn
 from d2lattn import bare
 from d2lattn.book.exercises.attending import HEADS, MASKING, attend_in_heads, mistakes_in_heads
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
+    WrongAnswer,
     agrees,
     call,
     check,
     compare,
+    expect,
     judge_number,
-    number,
+    read_number,
+    read_parts,
+    read_tensor,
     recognise,
-    same,
-    several,
-    tensor_like,
 )
 from d2lattn.book.exercises.choices import choice
 from d2lattn.masks import causal_mask
@@ -88,7 +88,7 @@ def check_layer_norm(layer_norm: Function) -> str:
 )
 def check_estimate(answer: Sequence[float]) -> str:
     """Tokens at which attention costs most, its share of a decoder block, bytes of a cache."""
-    parts = several(answer, 3, "Give three numbers: (tokens, share, bytes).")
+    parts = read_parts(answer, 3, "Give three numbers: (tokens, share, bytes).")
     mistakes: dict[float, str] = {
         512: "That is the width itself. Count the matrices, in units of 512².",
         1024: "That counts the four projections alone. The network has matrices, too.",
@@ -134,9 +134,9 @@ def check_as_attention(as_attention: Function) -> str:
         expected, _ = _as_attention(X, W_1, b_1, W_2)
         case = f"for {places} positions"
         result = call(as_attention, X, W_1, b_1, W_2, case=case)
-        parts = several(result, 2, "Give two tensors: the weights and the values.")
-        weights = tensor_like(parts[0], expected, f"{case}, your first result, the weights,")
-        values = tensor_like(parts[1], W_2.T, f"{case}, your second result, the values,")
+        parts = read_parts(result, 2, "Give two tensors: the weights and the values.")
+        weights = read_tensor(parts[0], expected, f"{case}, your first result, the weights,")
+        values = read_tensor(parts[1], W_2.T, f"{case}, your second result, the values,")
         mistakes = [
             (scores, "These are the scores. What does the network do with those below 0?"),
             (scores.softmax(dim=-1), "That is attention's softmax. The network has a relu there."),
@@ -146,10 +146,10 @@ def check_as_attention(as_attention: Function) -> str:
         recognise(weights, mistakes)
         recognise(values, [(W_1, "The rows of W_1 are compared with x: they are the keys.")])
         if not agrees(weights @ values, expected @ W_2.T):
-            same(weights, expected, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
-            same(values, W_2.T, "Value j is column j of W_2.", f"{case}, your value")
+            expect(weights, expected, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
+            expect(values, W_2.T, "Value j is column j of W_2.", f"{case}, your value")
         if (weights < 0).any():
-            raise Differs("A weight is below 0. A relu is not.")
+            raise WrongAnswer("A weight is below 0. A relu is not.")
     return "F learned pairs: keys in W_1, values in W_2, and a ReLU in place of the softmax."
 
 
@@ -196,11 +196,11 @@ def _in_steps(step: Callable[..., object], X: Tensor, sizes: Sequence[int], *W: 
     for call_number, piece in enumerate(X.split(list(sizes)), start=1):
         case = f"in call {call_number} of {len(sizes)}"
         result = call(step, piece, keys, values, *W, case=case)
-        parts = several(result, 3, "Give three tensors: output, keys and values.")
-        outputs.append(tensor_like(parts[0], piece, f"{case}, your output"))
+        parts = read_parts(result, 3, "Give three tensors: output, keys and values.")
+        outputs.append(read_tensor(parts[0], piece, f"{case}, your output"))
         for name, part in (("keys", parts[1]), ("values", parts[2])):
             if not isinstance(part, Tensor):
-                raise Differs(f"{case}, your {name} should be a tensor.")
+                raise WrongAnswer(f"{case}, your {name} should be a tensor.")
         keys, values = parts[1:]
     return torch.cat(outputs)
 
@@ -223,10 +223,10 @@ def check_step(step: Function) -> str:
                 asks = [ask for (_, ask), is_left in mistakes if is_left]
                 start = f"{' and '.join(done)} now. " if done else ""
                 count = ("One is left", "Two are left; first", "All three are in; first")
-                raise Differs(f"{start}{count[len(asks) - 1]}: {asks[0]}")
+                raise WrongAnswer(f"{start}{count[len(asks) - 1]}: {asks[0]}")
         expected = _in_steps(_step(), X, (len(X),), *W)
         what = f"in calls of {', '.join(map(str, sizes))} tokens, your output"
-        same(result, expected, "All tokens in one call give what is expected.", what)
+        expect(result, expected, "All tokens in one call give what is expected.", what)
     return "however the tokens are split into calls, the outputs are those of one call."
 
 
@@ -243,20 +243,20 @@ check_audit = choice("7.6")
 )
 def check_reach(answer: Sequence[float]) -> str:
     """How many steps one layer follows, and the share right one step further with four heads."""
-    parts = several(answer, 2, "Give two numbers: (steps, share).")
+    parts = read_parts(answer, 2, "Give two numbers: (steps, share).")
     mistakes = {
         1: "One step needs no attention: the token itself names the next shelf. Train it for two.",
         4: "Four steps is what two layers follow.",
     }
     hint = "{:g} steps? Train one layer for 2, 3 and 4 steps."
     judge_number(parts[0], 2, mistakes, hint, "the number of steps")
-    share = number(parts[1], "the share")
+    share = read_number(parts[1], "the share")
     if 1 < share <= 100:
-        raise Differs("Give the share as a number from 0 to 1.")
+        raise WrongAnswer("Give the share as a number from 0 to 1.")
     if share > 0.9:
-        raise Differs("So much is right at two steps. Train four heads for three.")
+        raise WrongAnswer("So much is right at two steps. Train four heads for three.")
     if not 0.2 <= share < 0.6:
-        raise Differs(f"A share of {share:.2f}? Judge the trained model on new notes.")
+        raise WrongAnswer(f"A share of {share:.2f}? Judge the trained model on new notes.")
     return "a layer reads one more note, with one head or four; a second layer doubles the steps."
 
 
@@ -454,12 +454,12 @@ def check_encoder(encoder: Function) -> str:
     mask = (tokens != 0)[:, None, None]
     model = call(encoder, *sizes)
     if not isinstance(model, nn.Module):
-        raise Differs("your class inherits from nn.Module.")
+        raise WrongAnswer("your class inherits from nn.Module.")
     result = call(model, tokens, mask)
     twin = bare.TransformerEncoder(*sizes)
     weights = sorted(model.parameters(), key=lambda weight: weight.shape != (7, 8))
     if [weight.shape for weight in weights] != [weight.shape for weight in twin.parameters()]:
-        raise Differs(
+        raise WrongAnswer(
             "`parameters()` should contain one embedding and all weights of two blocks. Blocks in "
             "a plain list are missing there: use nn.ModuleList."
         )
@@ -472,8 +472,8 @@ def check_encoder(encoder: Function) -> str:
 
     for kind, hint in ENCODER_MISTAKES:
         if agrees(result, output(kind)):
-            raise Differs(hint)
-    same(result, output(_encoder()), "Embed, add positions, then all blocks.", "your output")
+            raise WrongAnswer(hint)
+    expect(result, output(_encoder()), "Embed, add positions, then all blocks.", "your output")
     return "embeddings times √D plus positions, then the blocks, all of them registered."
 
 
@@ -549,16 +549,16 @@ def check_training_step(training_step: Function) -> str:
             source = torch.randint(3, 6, (2, 4))
             tokens = torch.randint(3, 6, (2, 5))
             tokens[:, 0], tokens[0, 3], tokens[0, 4] = 1, 2, 0  # start, end, padding
-            losses.append(number(call(step, model, optimizer, source, tokens, 0), "your loss"))
+            losses.append(read_number(call(step, model, optimizer, source, tokens, 0), "your loss"))
         return torch.cat((torch.tensor(losses), model.tables.detach().flatten()))
 
     result = trained(training_step)
     for step, hint in TRAINING_MISTAKES:
         if agrees(result, trained(step)):
-            raise Differs(hint)
+            raise WrongAnswer(hint)
     expected = trained(_training_step())
-    same(result[:3], expected[:3], "It is the mean over real labels.", "the loss of three steps")
-    same(result[3:], expected[3:], "zero_grad, backward, step.", "a parameter after three steps")
+    expect(result[:3], expected[:3], "It is the mean over real labels.", "the loss of three steps")
+    expect(result[3:], expected[3:], "zero_grad, backward, step.", "a parameter after three steps")
     return "shifted target, masked mean, and the three calls."
 
 

@@ -13,8 +13,8 @@ from d2lattn.book.exercises.checking import (
     compare,
     judge_number,
     judge_tensor,
-    several,
-    tensor_like,
+    read_parts,
+    read_tensor,
 )
 from d2lattn.book.exercises.choices import choice
 
@@ -216,9 +216,9 @@ def check_extend(extend: Function) -> str:
         case = f"with {T} words of width {width}"
         pair = call(extend, Q, K, slope, case=case)
         wider = [
-            tensor_like(part, torch.zeros(T, width + 1), f"{case}, {what}")
+            read_tensor(part, torch.zeros(T, width + 1), f"{case}, {what}")
             for part, what in zip(
-                several(pair, 2, f"{case}, return two tensors: the queries and the keys."),
+                read_parts(pair, 2, f"{case}, return two tensors: the queries and the keys."),
                 ("the queries", "the keys"),
                 strict=True,
             )

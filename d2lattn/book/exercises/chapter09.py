@@ -9,19 +9,19 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
     LargestTensor,
+    WrongAnswer,
     agrees,
     call,
     check,
+    expect,
     judge_number,
     judge_tensor,
-    number,
+    read_number,
+    read_parts,
+    read_tensor,
     recognise,
-    same,
-    several,
-    tensor_like,
 )
 from d2lattn.book.exercises.choices import choice
 
@@ -100,9 +100,9 @@ def check_attend(attend: Function) -> str:
         ):
             case = f"with {n} keys in tiles of {tile}{far}"
             expected = _attend(*given)
-            result = tensor_like(call(attend, *given, case=case), expected, f"{case}, it")
+            result = read_tensor(call(attend, *given, case=case), expected, f"{case}, it")
             if far and not result.isfinite().all():
-                raise Differs(f"{case}, it is not finite: {hint}")
+                raise WrongAnswer(f"{case}, it is not finite: {hint}")
             lost = "the keys after the last whole tile are lost"
             mistakes = [
                 (False, True, "s was rescaled, and u was not: multiply both by the same factor."),
@@ -167,12 +167,12 @@ def check_merge(merge: Function) -> str:
     result = []
     for one, other in pairs:
         case = f"with {one} and {other}"
-        parts = several(
+        parts = read_parts(
             call(merge, one, other, case=case),
             3,
             "Return three numbers: M, s and u.",
         )
-        result.append([number(part, f"{case}, a part of it") for part in parts])
+        result.append([read_number(part, f"{case}, a part of it") for part in parts])
     value = torch.tensor(result)  # (pairs, 3)
     recognise(
         value,
@@ -187,10 +187,10 @@ def check_merge(merge: Function) -> str:
     )
     means = torch.tensor([(u / s + v / t) / 2 for (_, s, u), (_, t, v) in pairs])
     if agrees(value[:, 2] / value[:, 1], means):
-        raise Differs("That gives the mean of two outputs, but their sums s differ.")
+        raise WrongAnswer("That gives the mean of two outputs, but their sums s differ.")
     for (one, other), mine in zip(pairs, value, strict=True):
         hint = "Multiply s and u of each part by e^(its M − the larger M)."
-        same(mine, torch.tensor(_merge(one, other)), hint, f"with {one} and {other}, it")
+        expect(mine, torch.tensor(_merge(one, other)), hint, f"with {one} and {other}, it")
     return "with the same M subtracted, the sums can be added."
 
 
@@ -258,9 +258,9 @@ def check_windowed(attention: Function) -> str:
         expected = scaled_dot_product_attention(Q, K, V, attn_mask=mask)
         with LargestTensor() as seen:
             answer = call(attention, Q, K, V, window, tile, case=case)
-        result = tensor_like(answer, expected, f"{case}, it")
+        result = read_tensor(answer, expected, f"{case}, it")
         if result.isnan().any():
-            raise Differs(
+            raise WrongAnswer(
                 f"{case}, it has nan: where no key of the first tiles is allowed, M is still −∞, "
                 "and −∞ − (−∞) is nan. Start M at the lowest finite number."
             )
@@ -276,5 +276,7 @@ def check_windowed(attention: Function) -> str:
         hint = "Mask each tile by the positions of its keys."
         judge_tensor(result, expected, wrong, hint, f"{case}, it")
     if seen.numel >= n * n:
-        raise Differs("Right, but one tensor has an entry for each query and key: work by tiles.")
+        raise WrongAnswer(
+            "Right, but one tensor has an entry for each query and key: work by tiles."
+        )
     return "as PyTorch with this mask, and no tensor is as large as the table."

@@ -14,7 +14,7 @@ from d2lattn.book.exercises.checking import (
     compare,
     judge_number,
     judge_tensor,
-    several,
+    read_parts,
 )
 from d2lattn.masks import window_mask
 
@@ -149,7 +149,7 @@ def check_cached(step: Function) -> str:
     for start, end in ((0, 4), (4, 6), (6, 7)):
         case = f"with {end - start} new tokens after {start}"
         given = text[:, start:end], k[:, :, :start], v[:, :, :start], *W, 4
-        parts = several(call(step, *given, case=case), 3, three)
+        parts = read_parts(call(step, *given, case=case), 3, three)
         for name, kept, new in (("the keys", parts[1], k), ("the values", parts[2], v)):
             expected = new[:, :, :end]
             forms = (

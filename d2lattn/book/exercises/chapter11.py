@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
     LargestTensor,
+    WrongAnswer,
     call,
     check,
     compare,
@@ -163,7 +163,7 @@ def check_chunks(attention: Function) -> str:
     with LargestTensor() as seen:
         call(attention, *_drawn(200, 3, 2), 50)
     if not 50 * 50 <= seen.numel < 200 * 200:
-        raise Differs(
+        raise WrongAnswer(
             f"the outputs are right, but with 200 tokens and a size of 50 the largest tensor has "
             f"{seen.numel:,} numbers; the square of a chunk has 2,500."
         )

@@ -11,17 +11,25 @@ from d2lattn.book.exercises.attending import attend_in_heads, mistakes_in_heads
 from d2lattn.book.exercises.checking import Function, check, compare, judge_number
 from d2lattn.book.exercises.choices import choice
 
+_TOP_P_SLIPS = {
+    "undivided": "Divide what is left by its sum.",
+    "too few": "The token that brings the sum to p belongs to the set.",
+    "too few, undivided": "The token that brings the sum to p is missing.",
+    "unsorted": "Sort first: the sum starts at the likeliest token.",
+    "in order": "The result is in sorted order; put each token back where it stood.",
+}
 
-def _keep(probs: Tensor, keep: Tensor, tokens: Tensor) -> Tensor:
-    """Set all but the kept entries to 0; `keep` is in the order of `tokens`."""
-    return torch.zeros_like(probs).scatter(0, tokens, keep.to(probs.dtype)) * probs
 
-
-def _top_p(probs: Tensor, p: float) -> Tensor:
-    """Keep the smallest set of likeliest tokens whose sum reaches p, and divide by its sum."""
+def _top_p(probs: Tensor, p: float, slip: str = "") -> Tensor:
+    """Keep the smallest set of likeliest tokens whose sum reaches p; or make a mistake."""
     ordered, tokens = probs.sort(descending=True)
-    kept = _keep(probs, ordered.cumsum(0) - ordered < p, tokens)
-    return kept / kept.sum()
+    if slip == "unsorted":
+        ordered, tokens = probs, torch.arange(len(probs))
+    sums = ordered.cumsum(0)
+    kept = ordered * (sums <= p if slip.startswith("too few") else sums - ordered < p)
+    if not slip.endswith("undivided"):
+        kept = kept / kept.sum()
+    return kept if slip == "in order" else torch.zeros_like(probs).scatter(0, tokens, kept)
 
 
 @check("12.1", right=(_top_p,))
@@ -32,32 +40,10 @@ def check_top_p(function: Function) -> str:
     for probs in rows:
         for p in (0.8, 0.5):
             case = f"with {len(probs)} tokens and p = {p}"
-            expected = _top_p(probs, p)
-            ordered, tokens = probs.sort(descending=True)
-            too_few = ordered.cumsum(0) <= p
-            unsorted = probs * (probs.cumsum(0) - probs < p)
-            mistakes = [
-                (expected * _scale(probs, p), "Divide what is left by its sum."),
-                (_keep(probs, too_few, tokens), "The token that brings the sum to p is missing."),
-                (
-                    _keep(probs, too_few, tokens) / (ordered * too_few).sum(),
-                    "The token that brings the sum to p belongs to the set.",
-                ),
-                (unsorted / unsorted.sum(), "Sort first: the sum starts at the likeliest token."),
-                (
-                    ordered * (ordered.cumsum(0) - ordered < p) / _scale(probs, p),
-                    "The result is in sorted order; put each token back where it stood.",
-                ),
-            ]
+            mistakes = [(_top_p(probs, p, slip), hint) for slip, hint in _TOP_P_SLIPS.items()]
             hint = "Sort, sum up, and keep tokens until the sum reaches p."
-            compare(function, (probs, p), expected, mistakes, hint, "it", case=case)
+            compare(function, (probs, p), _top_p(probs, p), mistakes, hint, "it", case=case)
     return "the smallest set that reaches p, and its probabilities sum to 1."
-
-
-def _scale(probs: Tensor, p: float) -> Tensor:
-    """Sum of the tokens that top-p keeps."""
-    ordered = probs.sort(descending=True).values
-    return (ordered * (ordered.cumsum(0) - ordered < p)).sum()
 
 
 def _parameters(
