@@ -12,43 +12,13 @@ from d2lattn.book.exercises.checking import (
     call,
     check,
     compare,
-    judge_number,
     judge_tensor,
     read_parts,
 )
+from d2lattn.book.exercises.choices import choice
 from d2lattn.masks import window_mask
 
-
-@check("10.1", right=(98_304, 24_576, 12_681_216))
-def check_bytes(token: float, shared: float, text: float) -> str:
-    """24 layers, 16 heads of 64, 2 bytes; then 4 heads of keys; then a window and first tokens."""
-    expected = one, fewer, _ = 98_304, 24_576, 12_681_216
-    mistakes = (
-        {
-            one // 2: "A token has a key *and* a value.",
-            one // 24: "That is one layer; there are 24.",
-            one // 16: "That is one head; there are 16 in each layer.",
-            one // 4: "That has one byte per number, and keys only.",
-            one * 16: "64 is the width of one head, and not of all of them.",
-        },
-        {
-            one: "Four heads of queries share a head of keys now. Count those that are kept.",
-            one // 16: "Four share one, so four are left, not one.",
-            one * 4: "Sharing makes it smaller: divide.",
-        },
-        {
-            fewer * 5000: "Of 5,000 tokens, most are behind the window.",
-            fewer * 512: "The first four tokens are kept as well.",
-            fewer * 508: "The four come besides the window, and not out of it.",
-            one * 516: "Right tokens; but keys are still shared, as in the second part.",
-        },
-    )
-    names = "bytes a token", "bytes a token, shared", "bytes of the text"
-    answers = token, shared, text
-    for name, value, right, known in zip(names, answers, expected, mistakes, strict=True):
-        hint = name + ": {:,.0f} is not it: multiply layers, heads, width, bytes, and 2."
-        judge_number(value, right, known, hint, name, rtol=0, atol=0.5)
-    return "a quarter by sharing; and 5,000 tokens take no more than 516."
+check_bytes = choice("10.1")
 
 
 def _kept(past: Tensor, window: int, num_first: int) -> Tensor:
