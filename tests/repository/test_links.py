@@ -69,7 +69,7 @@ def test_every_heading_of_the_notes_map_has_a_valid_link():
 
 def test_strip_of_the_last_page_has_the_weights_of_all_chapters():
     assert read("images/the-thread.html") == running_pair.as_html(), (
-        "run: python -m tools.make_thread"
+        "run: python -m d2lattn.book.running_pair > images/the-thread.html"
     )
 
 
