@@ -18,6 +18,7 @@ from torch.nn import functional as F
 import d2lattn as d2l
 from benchmarks.measure import median_times, peak_memory
 from benchmarks.report import named, output_parser, table, write_report
+from d2lattn.bare import merge_heads, split_heads
 
 SIZES = [(32, 64), (16, 128), (8, 256), (8, 512), (4, 1024)]  # sequences, keys (and queries) each
 HEADS = 8
@@ -111,15 +112,10 @@ def dot_product_table(width: int, sizes: list[tuple[int, int]], masked: bool, se
 def four_layers(module: d2l.MultiHeadAttention, attention: Attention) -> Attention:
     """Put a module's four linear layers around an attention, and nothing else."""
 
-    def heads(X: Tensor, count: int) -> Tensor:
-        return X.unflatten(-1, (count, -1)).transpose(1, 2)  # (B, N, D) -> (B, H, N, D / H)
-
     def attend(q: Tensor, k: Tensor, v: Tensor, lens: Tensor | None) -> Tensor:
-        q = heads(module.W_q(q), module.num_heads)
-        k, v = (
-            heads(layer(X), module.num_kv_heads) for layer, X in ((module.W_k, k), (module.W_v, v))
-        )
-        return module.W_o(attention(q, k, v, lens).transpose(1, 2).flatten(2))
+        projected = module.W_q(q), module.W_k(k), module.W_v(v)  # (B, N, D) each
+        heads = (split_heads(X, module.num_heads) for X in projected)  # (B, H, N, D / H) each
+        return module.W_o(merge_heads(attention(*heads, lens)))
 
     return attend
 

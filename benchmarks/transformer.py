@@ -279,20 +279,18 @@ def sentences(options: argparse.Namespace) -> dict:
     }
 
 
-def race(options: argparse.Namespace, racers: Iterable[str] = RACERS) -> dict | None:
-    """Train some racers; without all of them there is nothing to report."""
+def race(options: argparse.Namespace, racers: Iterable[str] = RACERS) -> dict:
+    """Train the racers."""
     corpus = corpus_for(options)
     sizes = {"pairs": len(corpus.train), "epochs": options.epochs}
     runs = train_missing(
         options.keep,
         "name",
-        options.only or racers,
+        racers,
         options.seeds,
         sizes,
         lambda name, seed: race_once(name, seed, options.epochs, corpus),
     )
-    if options.only:
-        return None
     splits = {"BLEU": "test", "BLEU unseen": "unseen", "BLEU long": "long"}
     places = [f"from {first}" for first in FIRST_PLACES]
     placed = {name: results for name, results in runs.items() if places[0] in results[0]}
@@ -461,13 +459,10 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=1, help="of sentences written at once")
     parser.add_argument("--rounds", type=int, default=3, help="of writing")
     parser.add_argument("--seconds", type=float, default=4.0, help="for each cell, encoder only")
-    parser.add_argument("--only", nargs="+", help="racers to train now, without writing a page")
     parser.add_argument("--keep", type=Path, default=KEPT, help="where the race keeps trainings")
     options = parser.parse_args()
     section = options.section
     racing = section in ("race", "longer", "sentences")
-    if strangers := set(options.only or ()) - set(LONGER if section == "longer" else RACERS):
-        parser.error(f"--only: {', '.join(sorted(strangers))} is no racer here")
     options.pairs = options.pairs or (RACE_PAIRS if racing else 80_000)
     options.epochs = options.epochs or (2 * RACE_EPOCHS if section == "longer" else 2)
     options.encoder_dropout, options.min_freq = 0.0, 1
@@ -475,8 +470,6 @@ def main() -> None:
     torch.manual_seed(0)
     measure_section = SECTIONS[section][0] if section else translators
     results = measure_section(options)
-    if results is None:
-        return
     page, command = "transformer", "transformer"
     if section:
         prefix = "transformer-race" if section in ("longer", "sentences") else "transformer"

@@ -33,6 +33,10 @@ LENGTHS = {  # source tokens
 }
 SPLITS = ("test", "unseen", "long")
 EVALUATION_BATCH = 250
+MAX_TOKENS = 25  # on either side of a real pair
+BOTH_CORPORA = {"learning_rate": 4e-3, "decay_share": 0.6, "held_out": None, "threads": None}
+OWN = {"pairs": 80_000, "epochs": 4, "dropout": 0.2, "encoder_dropout": 0.0, "min_freq": 1}
+REAL = {"pairs": None, "epochs": 40, "dropout": 0.3, "encoder_dropout": 0.3, "min_freq": 2}
 
 
 @dataclass
@@ -272,25 +276,12 @@ def main() -> None:
     parser = training_parser(__doc__, pairs=None)
     parser.add_argument("--tatoeba", type=Path, help="a file of real pairs, zipped or not")
     parser.add_argument("--epochs", type=int, help="(default 4; Tatoeba: 40)")
-    parser.add_argument("--dropout", type=float, help="of the decoder (default 0.2; Tatoeba: 0.3)")
-    parser.add_argument("--encoder-dropout", type=float, help="(default 0; Tatoeba: 0.3)")
-    parser.add_argument("--min-freq", type=int, help="(default 1; Tatoeba: 2)")
-    parser.add_argument("--max-tokens", type=int, default=25, help="a side; Tatoeba only")
-    parser.add_argument("--learning-rate", type=float, default=4e-3)
-    parser.add_argument("--decay-share", type=float, default=0.6)
     parser.add_argument("--step-seconds", type=float, default=5.0, help="to time each step for")
     parser.add_argument("--threads", type=int, help="for PyTorch (default: as it likes)")
     options = parser.parse_args()
     real = options.tatoeba is not None
-    for name, ours, theirs in (
-        ("pairs", 80_000, None),
-        ("epochs", 4, 40),
-        ("dropout", 0.2, 0.3),
-        ("encoder_dropout", 0.0, 0.3),
-        ("min_freq", 1, 2),
-    ):
-        if getattr(options, name) is None:
-            setattr(options, name, theirs if real else ours)
+    given = {name: value for name, value in vars(options).items() if value is not None}
+    options = argparse.Namespace(**BOTH_CORPORA | (REAL if real else OWN) | given)
     command = "translation --tatoeba eng-fra.tsv" if real else "translation"
     if options.threads:
         torch.set_num_threads(options.threads)
@@ -408,7 +399,7 @@ def step_table(options: argparse.Namespace) -> dict:
 
 def tatoeba(options: argparse.Namespace) -> dict:
     """Train all kinds on real sentences."""
-    pairs = read_tatoeba(options.tatoeba, max_tokens=options.max_tokens)
+    pairs = read_tatoeba(options.tatoeba, max_tokens=MAX_TOKENS)
     train, _, test = split_by_source(pairs)
     train = train[: options.pairs]
     grouped = references(test)
@@ -441,7 +432,7 @@ def tatoeba(options: argparse.Namespace) -> dict:
     return {
         "all_pairs": len(pairs),
         "pairs": len(train),
-        "max_tokens": options.max_tokens,
+        "max_tokens": MAX_TOKENS,
         "min_freq": options.min_freq,
         "questions": len(questions),
         "test": len(test),

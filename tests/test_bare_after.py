@@ -84,7 +84,7 @@ def test_a_running_softmax(batch, num_queries, num_keys, width, tile, apart, see
 
 @DRAWN
 @given(st.integers(1, 9), SIZES, SIZES, SEEDS)
-def test_what_is_carried_gives_what_all_products_give(steps, width, outputs, seed):
+def test_carried_sums_equal_all_products(steps, width, outputs, seed):
     torch.manual_seed(seed)
     X = torch.randn(2, steps, width).unbind()
     V = torch.randn(steps, outputs)

@@ -8,7 +8,6 @@ from torch import nn
 
 from d2lattn.checks import (
     check_floats,
-    check_integers,
     check_range,
     check_shapes,
 )
@@ -29,19 +28,6 @@ from d2lattn.checks import (
 def test_wrong_dtype_raises(x, y, message):
     with pytest.raises(TypeError, match=r"^" + message):
         check_floats(x=x, y=y)
-
-
-@pytest.mark.parametrize(
-    ("actual", "has"),
-    [
-        (torch.tensor([True]), "dtype torch.bool"),
-        (torch.tensor([1.0]), "dtype torch.float32"),
-        (1, "type int"),
-    ],
-)
-def test_non_integers_raise(actual, has):
-    with pytest.raises(TypeError, match=f"^x has {has}; it needs a tensor of integers$"):
-        check_integers("x", actual)
 
 
 def test_range_includes_both_ends():

@@ -68,7 +68,7 @@ def test_masked_softmax_equals_formula(problem):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("score", [0.0, 6e4, -6e4])
-def test_masked_keys_never_win(dtype, score):
+def test_masked_keys_get_no_weight(dtype, score):
     """Not even over keys that score the least that the type can hold, or when they are not finite.
 
     A mask that adds or fills in a large negative number fails this. A row without a key gets

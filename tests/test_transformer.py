@@ -330,7 +330,7 @@ def test_decoder_alone_has_no_weights_over_a_source():
         (torch.ones(2, 3, 2, 2, dtype=torch.bool), ValueError),
     ],
 )
-def test_block_refuses_masks_that_could_mean_something_else(mask, error):
+def test_block_rejects_ambiguous_masks(mask, error):
     block, X = d2l.EncoderBlock(WIDTH, 6, 2), torch.randn(2, 2, WIDTH)
     with pytest.raises(error, match=r"^mask has"):
         block(X, mask=mask)

@@ -16,7 +16,7 @@ from tools import reading_time, run_notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = ROOT / "tools" / "templates"
-COUNTS = ["Sixteen", "Seventeen", "Eighteen", "Nineteen", "Twenty", "Twenty-one"]
+COUNTS = ["Seventeen", "Eighteen", "Nineteen", "Twenty", "Twenty-one", "Twenty-two"]
 
 
 def insert_after_last(path: Path, pattern: str, text: str) -> None:

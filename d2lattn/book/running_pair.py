@@ -2,6 +2,8 @@
 
 *the happy cow* becomes *la vache heureuse*. Before a translator writes a French word, that word's
 query attends to the English words; each chapter does so with its own kind of attention.
+
+``python -m d2lattn.book.running_pair > images/the-thread.html`` writes the strip of the last page.
 """
 
 import torch
@@ -118,3 +120,7 @@ def as_html() -> str:
         )
         lines.append(f'<tr><th scope="row">{label}</th>{cells}</tr>')
     return "\n".join([*lines, "</tbody>", "</table>", ""])
+
+
+if __name__ == "__main__":
+    print(as_html(), end="")

@@ -61,15 +61,12 @@ def tokenize(text: str, *, french: bool = False) -> tuple[str, ...]:
     return tuple(TOKEN.findall(text))
 
 
-def read_tatoeba(
-    path: str | os.PathLike[str], *, max_tokens: int | None = None, max_pairs: int | None = None
-) -> list[Pair]:
+def read_tatoeba(path: str | os.PathLike[str], *, max_tokens: int | None = None) -> list[Pair]:
     """Read English-French pairs, tokenized, in the order of the file.
 
     Args:
         path: a text file of three columns with tabs between them, or a zip archive with one.
         max_tokens: leave out pairs with a longer side.
-        max_pairs: stop reading (and checking) after this many.
 
     Returns:
         Pairs without links, because they are not aligned; duplicates are dropped. An English
@@ -79,17 +76,14 @@ def read_tatoeba(
         OSError: there is no such file, or it cannot be read.
         ValueError: a line has not three columns, is not UTF-8, or the archive is not one text.
     """
-    for name, limit in (("max_tokens", max_tokens), ("max_pairs", max_pairs)):
-        if limit is not None:
-            check_sizes(**{name: limit})
+    if max_tokens is not None:
+        check_sizes(max_tokens=max_tokens)
     pairs: dict[tuple[tuple[str, ...], tuple[str, ...]], Pair] = {}
     for english, french in _read_columns(Path(path)):
         source, target = tokenize(english), tokenize(french, french=True)
         if max_tokens is not None and max(len(source), len(target)) > max_tokens:
             continue
         pairs.setdefault((source, target), Pair(source, target))
-        if max_pairs is not None and len(pairs) == max_pairs:
-            break
     return list(pairs.values())
 
 

@@ -72,7 +72,7 @@ def test_words_are_numbered_as_in_training(name, corpus):
         ("transformer", "the happy cow saw her .", "la vache heureuse l' a vue ."),
     ],
 )
-def test_what_the_walks_show_is_written_right(name, english, french):
+def test_sentences_of_the_walks_are_translated_correctly(name, english, french):
     pair = Pair(*(tuple(text.split()) for text in (english, french)))
     assert script.translate(load_translator(name), [pair]) == [french]
 
@@ -83,7 +83,7 @@ def _small(name):
     return translators.Translator(new_translator(name, 9, 9), vocab, vocab, {"name": name})
 
 
-def test_what_is_written_is_what_is_read(folder):
+def test_written_translator_is_read_back_unchanged(folder):
     one = _small("four-heads")
     write_translator("four-heads", one, torch.float32)
     first = (folder / "four-heads.safetensors").read_bytes()
@@ -109,7 +109,7 @@ def few():
     return load_corpus(num_train=200, num_valid=0, num_test=20, num_unseen=20, num_long=20)
 
 
-def test_making_anew_gives_the_same_bytes_and_keeps_what_was_learned_of_the_range(few, folder):
+def test_training_again_gives_the_same_bytes_and_keeps_the_range(few, folder):
     path = folder / "one-vector.safetensors"
 
     def seeds():
@@ -133,7 +133,7 @@ def test_making_anew_gives_the_same_bytes_and_keeps_what_was_learned_of_the_rang
     assert seeds() == [0]
 
 
-def test_the_page_is_what_the_cards_say():
+def test_page_is_rendered_from_the_cards():
     cards = [load_translator(name).card for name in RECIPES]
     assert script.PAGE.read_text("utf-8") == script.page(cards)
 

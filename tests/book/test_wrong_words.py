@@ -39,5 +39,5 @@ def is_within(words, sentence):
         ("a x", "a", "a [x]"),
     ],
 )
-def test_what_is_written_down(written, wanted, marked):
+def test_mark_brackets_wrong_words(written, wanted, marked):
     assert mark(written, wanted) == marked

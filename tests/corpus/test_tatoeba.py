@@ -39,9 +39,8 @@ def test_archive_text_and_byte_order_mark_give_the_same_pairs(tmp_path, archive)
     pairs = read_tatoeba(text)
     assert pairs == read_tatoeba(archive)
     assert pairs[0] == Pair(("hi", "."), ("salut", "!"))
-    assert len(read_tatoeba(text, max_pairs=2)) == 2
-    with pytest.raises(TypeError, match=r"^max_pairs has type float"):
-        read_tatoeba(text, max_pairs=1.5)
+    with pytest.raises(TypeError, match=r"^max_tokens has type float"):
+        read_tatoeba(text, max_tokens=1.5)
     assert len(read_tatoeba(text, max_tokens=3)) == 2
     assert references(pairs)[("hi", ".")] == [("salut", "!"), ("bonjour", ".")]
 

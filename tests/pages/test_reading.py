@@ -137,7 +137,7 @@ def test_theme_button_turns_all_pages_dark_and_back(visit):
     expect(page.locator("body")).not_to_have_css("background-color", DARK_PAPER)
 
 
-def test_reader_who_prefers_stillness_sees_no_animation(visit):
+def test_reduced_motion_disables_animation(visit):
     for name in ("index.html", WALK):
         page = visit(name, reduced_motion="reduce").page
         moving = page.evaluate(

@@ -12,7 +12,7 @@ import d2lattn
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_numbers_on_the_landing_page_are_what_its_lines_print():
+def test_numbers_on_the_landing_page_equal_its_output():
     failed, attempted = doctest.testfile(
         str(ROOT / "index.md"), module_relative=False, encoding="utf-8"
     )
@@ -35,7 +35,7 @@ def test_the_first_figure_shows_the_numbers_of_the_lines_below_it():
         assert widths == pytest.approx([max(0.7, 22 * weight)] * 3, abs=0.01)
 
 
-def test_the_readme_example_gives_what_its_comments_say():
+def test_readme_example_gives_the_numbers_in_its_comments():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     listing = re.search(r"```python\n(.*?)```", readme, flags=re.DOTALL)[1]
     names = {}

@@ -36,7 +36,7 @@ def questions(text: str) -> list[tuple[str, str]]:
     return [(number, re.sub(r"\[(.*?)\]\(.*?\)", r"\1", question)) for number, question in rows]
 
 
-def test_landing_start_and_last_page_ask_the_walks_questions():
+def test_landing_start_and_last_page_have_the_walks_questions():
     asked = questions(read("index.md"))
     assert [number for number, _ in asked] == NUMBERS, "give each walk a row in index.md"
     assert questions(read("chapters/the-end.md")) == asked, "see chapters/the-end.md"
@@ -46,7 +46,7 @@ def test_landing_start_and_last_page_ask_the_walks_questions():
         assert words in re.sub(r"[*_]", "", markdown(walk)).lower(), f"{walk} does not ask it"
 
 
-def test_every_heading_of_the_notes_map_leads_to_a_place():
+def test_every_heading_of_the_notes_map_has_a_valid_link():
     text = read("reference/notes-map.md")
     rows = re.findall(r"^\| (?!Heading|---)(.+?) \| (.+) \|$", text, re.MULTILINE)
     assert len(rows) > 50
@@ -69,7 +69,7 @@ def test_every_heading_of_the_notes_map_leads_to_a_place():
 
 def test_strip_of_the_last_page_has_the_weights_of_all_chapters():
     assert read("images/the-thread.html") == running_pair.as_html(), (
-        "run: python -m tools.make_thread"
+        "run: python -m d2lattn.book.running_pair > images/the-thread.html"
     )
 
 

@@ -84,7 +84,7 @@ def each(paths: list[Path]):
 
 
 @each(NOTEBOOKS)
-def test_a_listing_is_what_stands_on_the_one_page(path):
+def test_listing_equals_the_one_page(path):
     """Hidden cells too: a name means one thing in the whole book."""
     for cell in cells(path):
         for name, definition in definitions(cell.source).items():
@@ -93,7 +93,7 @@ def test_a_listing_is_what_stands_on_the_one_page(path):
 
 
 @each(PRINTERS)
-def test_a_listing_leans_on_what_was_shown(path):
+def test_listing_uses_only_earlier_listings(path):
     """What it calls was printed here, or by an earlier page, and is then imported in sight."""
     earlier = {name for page in PRINTERS[: PRINTERS.index(path)] for name in printed(page)}
     known: set[str] = set()
@@ -114,7 +114,7 @@ def test_each_part_is_printed_by_one_page():
     assert set(by_pages) == set(BARE)
 
 
-def test_the_page_of_all_says_which_page_prints_what():
+def test_page_of_all_listings_names_the_page_of_each():
     rows = re.findall(r"^\| \[.+\]\(\.\./(.+)\) \| (.+) \|$", TABLE.read_text("utf-8"), re.M)
     said = {ROOT / link: re.findall(r"`(\w+)`", names) for link, names in rows}
     assert said == {path: printed(path) for path in PRINTERS if printed(path)}

@@ -12,43 +12,13 @@ from d2lattn.book.exercises.checking import (
     call,
     check,
     compare,
-    judge_number,
     judge_tensor,
     read_parts,
 )
+from d2lattn.book.exercises.choices import choice
 from d2lattn.masks import window_mask
 
-
-@check("10.1", right=(98_304, 24_576, 12_681_216))
-def check_bytes(token: float, shared: float, text: float) -> str:
-    """24 layers, 16 heads of 64, 2 bytes; then 4 key heads; then a window and first tokens."""
-    expected = one, fewer, _ = 98_304, 24_576, 12_681_216
-    mistakes = (
-        {
-            one // 2: "A token has a key *and* a value.",
-            one // 24: "That is one layer; there are 24.",
-            one // 16: "That is one head; there are 16 in each layer.",
-            one // 4: "That is one byte per number, and keys only.",
-            one * 16: "64 is already the width of one head.",
-        },
-        {
-            one: "Four query heads share a key head. Count only the key heads that are kept.",
-            one // 16: "Four query heads share one key head, so 4 of 16 are left, not 1.",
-            one * 4: "Sharing makes the cache smaller: divide.",
-        },
-        {
-            fewer * 5000: "Most of the 5,000 tokens are no longer in the window.",
-            fewer * 512: "The first four tokens are kept as well.",
-            fewer * 508: "The first four are kept in addition to the window.",
-            one * 516: "The number of tokens is right, but keys are still shared.",
-        },
-    )
-    names = "bytes a token", "bytes a token, shared", "bytes of the text"
-    answers = token, shared, text
-    for name, value, right, known in zip(names, answers, expected, mistakes, strict=True):
-        hint = name + ": {:,.0f} is wrong. Multiply 2, layers, key heads, width, bytes and tokens."
-        judge_number(value, right, known, hint, name, rtol=0, atol=0.5)
-    return "sharing leaves a quarter, and only 516 of 5,000 tokens are kept."
+check_bytes = choice("10.1")
 
 
 def _kept(past: Tensor, window: int, num_first: int) -> Tensor:

@@ -7,7 +7,13 @@ from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any
 
-from d2lattn.book.exercises.checking import Check, judge_letters, judge_number, judge_statements
+from d2lattn.book.exercises.checking import (
+    Check,
+    judge_letters,
+    judge_number,
+    judge_statements,
+    read_parts,
+)
 
 TABLES: dict[str, Any] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
@@ -27,7 +33,7 @@ def choice(exercise: str) -> Check:
     signature = Signature(
         [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in table["answers"]]
     )
-    as_one = len(signature.parameters) < len(questions)  # all claims in one sequence
+    as_one = len(signature.parameters) < len(questions)  # all parts in one sequence
     right = tuple(question["right"] for question in questions)
 
     def judge(*answers: Any, **named: Any) -> str:
@@ -36,6 +42,8 @@ def choice(exercise: str) -> Check:
             claims = [(question["right"], question["reason"]) for question in questions]
             judge_statements(answers[0] if as_one else answers, claims)
             return table["praise"]
+        if as_one:
+            answers = tuple(read_parts(answers[0], len(questions), table["count"]))
         for answer, question in zip(answers, questions, strict=True):
             if kind == "letters":
                 judge_letters(answer, **question)

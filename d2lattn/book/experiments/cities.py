@@ -38,14 +38,14 @@ def questions(count: int, generator: torch.Generator) -> Questions:
     return queries, names.expand(count, NUM_CITIES, NUM_CITIES), temps, answers
 
 
-def owned(count: int, generator: torch.Generator) -> Questions:
-    """Draw questions whose values say whose they are: (B, 8, 8), zeros but in the own place."""
+def questions_with_owners(count: int, generator: torch.Generator) -> Questions:
+    """Draw questions whose values (B, 8, 8) also name their city: zeros except at its index."""
     queries, keys, temps, answers = questions(count, generator)
     return queries, keys, temps * torch.eye(NUM_CITIES), answers
 
 
 def heads(num_heads: int, width: int) -> MultiHeadAttention:
-    """Make heads that share a width; the first number that they give is the answer."""
+    """Make heads that share a width; the first number of their output is the answer."""
     return MultiHeadAttention(8, 16, 1, width, num_heads, dropout=0)
 
 
@@ -122,10 +122,10 @@ def multipliers(model: nn.Module) -> Tensor:
 
 
 LAYERS = {"1 head of 16": (1, 16), "1 head of 64": (1, 64), "2 heads of 8": (2, 16)}
-"""The walk's: how many heads, and their width in all."""
+"""The walk: the number of heads, and their total width."""
 
 SHARES = ((2, 1), (2, 2), (2, 4), (2, 8), (4, 4), (8, 2), (16, 1))
-"""Page 5.3's: how many heads, and the width of each."""
+"""Page 5.3: the number of heads, and the width of each."""
 
 LOOKS: dict[str, dict[str, Any]] = {
     "one head": {},
@@ -135,7 +135,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "no softmax": {"softmax": False},
     "two heads": {"num_heads": 2},
 }
-"""Page 5.2's: what `OneLook` is told."""
+"""Page 5.2: the arguments of each variant of `OneLook`."""
 
 
 def fit_layer(name: str, seed: int) -> nn.Module:
@@ -152,8 +152,8 @@ def fit_share(num_heads: int, width: int, seed: int) -> nn.Module:
 
 
 def draw_for(name: str) -> Draw:
-    """Say which questions one of `LOOKS` is asked."""
-    return owned if LOOKS[name].get("value_size") == NUM_CITIES else questions
+    """Return the function that draws the questions for one of `LOOKS`."""
+    return questions_with_owners if LOOKS[name].get("value_size") == NUM_CITIES else questions
 
 
 def fit_look(name: str, seed: int) -> nn.Module:

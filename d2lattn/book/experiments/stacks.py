@@ -1,4 +1,4 @@
-"""Chapter 7's stacks: norms over a position, over a batch or none, and a rate that grows at first.
+"""Chapter 7: stacks of blocks with layer norm, batch norm or none, and with learning-rate warm-up.
 
 The task is chapter 6's, in `agreement`: an article or an adjective finds the gender of its noun.
 """
@@ -19,7 +19,7 @@ NUM_STEPS, HIGHEST, WIDTH = 100, 5e-3, 32
 
 
 class BatchNorm(nn.Module):
-    """Add, and norm each entry over all positions of the batch; in place of `AddNorm`."""
+    """Residual connection and batch norm over all positions, in place of `AddNorm`."""
 
     def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
@@ -31,12 +31,12 @@ class BatchNorm(nn.Module):
         return normed.unflatten(0, X.shape[:2])
 
     def before(self, X: Tensor) -> Tensor:
-        """Give the sublayer what comes in as it is, for it is normed after."""
+        """Return the input unchanged, because the norm comes after the sublayer."""
         return X
 
 
 class NoResidual(AddNorm):
-    """Norm what is new, and forget what was there."""
+    """Layer norm of the sublayer's output, without the residual connection."""
 
     def forward(self, X: Tensor, Y: Tensor) -> Tensor:
         """(B, T, D) twice -> (B, T, D)."""
@@ -45,7 +45,7 @@ class NoResidual(AddNorm):
 
 
 class NoNorm(AddNorm):
-    """Add, and norm nothing."""
+    """Residual connection without a norm."""
 
     def forward(self, X: Tensor, Y: Tensor) -> Tensor:
         """(B, T, D) twice -> (B, T, D)."""
@@ -53,7 +53,7 @@ class NoNorm(AddNorm):
 
 
 class Neither(AddNorm):
-    """Pass on what is new as it is."""
+    """Neither residual connection nor norm."""
 
     def forward(self, X: Tensor, Y: Tensor) -> Tensor:
         """(B, T, D) twice -> (B, T, D)."""
@@ -61,7 +61,7 @@ class Neither(AddNorm):
 
 
 class Stack(nn.Module):
-    """Encoder blocks of four heads, one upon the other: (B, T, D) and lengths (B,) -> (B, T, D).
+    """A stack of encoder blocks with four heads: (B, T, D) and lengths (B,) -> (B, T, D).
 
     Args:
         num_blocks: how many.
@@ -100,14 +100,14 @@ NORMS: dict[str, dict[str, Any]] = {
     "layer norm, pre": {"norm_first": True},
     "no residual": {"kind": NoResidual},
 }
-"""Page 7.3's: what two blocks are told."""
+"""Page 7.3: the arguments of the stack of two blocks."""
 
 RECIPES: dict[str, tuple[bool, int]] = {
     "post-norm": (False, 0),
     "post-norm, warm-up": (False, 30),
     "pre-norm": (True, 0),
 }
-"""Page 7.5's: whether six blocks norm first, and for how many steps the rate grows."""
+"""Page 7.5: whether six blocks are pre-norm, and the number of warm-up steps."""
 
 
 def reader(num_blocks: int, seed: int, **options: Any) -> agreement.Reader:
@@ -131,7 +131,7 @@ def fit_norm(name: str, seed: int) -> agreement.Reader:
 
 
 def rate(step: int, warm_up: int) -> float:
-    """Say the rate of a step: it grows for a while, then falls to 0 in a straight line.
+    """Return the learning rate of a step: linear warm-up, then linear decay to 0.
 
     >>> [round(rate(step, warm_up=30), 5) for step in (0, 29, 30, 65)]
     [0.00017, 0.005, 0.005, 0.0025]

@@ -190,7 +190,7 @@ def test_each_mistake_of_a_table_gets_its_hint_and_no_other(check, monkeypatch):
 
 
 @each
-def test_an_untouched_stub_is_not_attempted(check):
+def test_untouched_stub_counts_as_not_attempted(check):
     def stub(*arguments): ...
 
     answers = check.right
@@ -229,7 +229,7 @@ NO_ANSWERS += [lambda *a, value=value: value for value in VALUES]
 
 
 @each
-def test_what_is_no_answer_gets_a_sentence_and_is_never_right(check):
+def test_unreadable_answer_gets_a_sentence_and_is_never_right(check):
     for number, answer in enumerate(NO_ANSWERS):
         for place in range(len(check.right)):
             verdict = check(*replace(check.right, place, answer))
@@ -253,7 +253,7 @@ CHANGES = {
 
 @each_of_a_function
 @pytest.mark.parametrize("kind", CHANGES, ids=lambda kind: kind.__name__)
-def test_a_function_that_changes_its_argument_hears_of_it(check, kind):
+def test_function_that_changes_its_argument_is_told_so(check, kind):
     answer, *given = check.right
     changed = []
 
@@ -271,7 +271,7 @@ def test_a_function_that_changes_its_argument_hears_of_it(check, kind):
 
 
 @each
-def test_the_right_answer_passes_whatever_device_and_precision_are_the_default(check):
+def test_right_answer_passes_with_any_default_device_and_dtype(check):
     luck = torch.get_rng_state()
     torch.set_default_device("meta")
     torch.set_default_dtype(torch.float64)
@@ -311,7 +311,7 @@ def test_true_and_false_may_come_from_numpy_and_pytorch(check, kind):
 
 @pytest.mark.parametrize("kind", [np.float64, np.array, torch.tensor, Fraction])
 @pytest.mark.parametrize("check", [c for c in CHECKS if of_one_type(c, {int, float})], ids=name_of)
-def test_numbers_may_come_in_every_kind(check, kind):
+def test_numbers_may_have_any_type(check, kind):
     assert check(*change_each(kind, check.right))
 
 

@@ -110,7 +110,7 @@ def test_head_means_are_those_of_the_table():
 
 
 @pytest.mark.parametrize("name", chapter08.BOXES)
-def test_two_scores_hear_distances_alone(name):
+def test_two_scores_depend_only_on_the_distance(name):
     q, k = torch.randn(2, 8, generator=torch.Generator().manual_seed(84))
     box = chapter08.BOXES[name]
     changes = [
@@ -126,7 +126,7 @@ def test_halves_are_those_of_the_one_page():
     torch.testing.assert_close(chapter08.check_rotary.right[0](X, 3), rotary(X, 3))
 
 
-def test_what_is_left_without_a_word_is_what_the_others_told():
+def test_state_without_a_word_is_the_sum_over_the_others():
     k, v = torch.tensor([[1.0, 2], [2, 0], [1, 3]]), torch.tensor([[3.0, 1], [1, 2], [0, 1]])
     assert (k.T @ v).tolist() == [list(row) for row in chapter11.S_TOLD]
     S, z, answer = (torch.tensor(part) for part in chapter11.check_taken_back.right)

@@ -30,7 +30,7 @@ def reader(positions=None):
     return agreement.Reader(agreement.SelfAttention(32), positions)
 
 
-def test_accuracy_counts_what_is_asked():
+def test_accuracy_counts_only_articles_and_adjectives():
     sentences = agreement.encode(OTHERS)
 
     class Always(nn.Module):
@@ -64,7 +64,7 @@ def test_without_positions_the_answers_are_those_of_a_bag():
 
 
 @pytest.mark.slow
-def test_positions_decide_what_can_be_learned():
+def test_task_is_learned_only_with_positions():
     unseen = agreement.encode(agreement.draw(300, seed=10**6, mixed=True))
     found = {}
     for name, positions in (("none", None), ("waves", d2l.PositionalEncoding(32, 0))):

@@ -37,7 +37,7 @@ def plain_decoder(model, states, words, keep=None, step=None):
 
 @pytest.mark.parametrize("number", range(5))
 @torch.no_grad()
-def test_each_number_is_what_pytorch_gives(pictures, number):
+def test_numbers_equal_plain_pytorch(pictures, number):
     case, one = CASES[number], pictures[number]
     model, source_vocab, target_vocab, _ = load_translator(case.translator)
     painter = load_translator(case.drawn or case.translator).model

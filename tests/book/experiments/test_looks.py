@@ -17,7 +17,7 @@ def test_they_belong_to_the_first_test_sentences_of_the_whole_corpus():
 
 
 @pytest.mark.slow
-def test_some_are_what_the_translators_that_come_with_the_book_give():
+def test_stored_results_equal_the_translators():
     pairs = load_corpus(num_train=0).test[:30]
     for name, stored in load_looks().items():
         found = store_looks.looks(store_looks.load_translator(name), pairs)

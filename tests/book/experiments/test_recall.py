@@ -30,7 +30,7 @@ def test_a_memory_is_written_pair_by_pair(pairs, width, keep):
 
 
 @pytest.mark.parametrize("way", recall.WAYS)
-def test_what_networks_read_is_what_their_way_says(way):
+def test_networks_read_by_the_formula_of_their_kind(way):
     networks = recall.Networks(way, 4, 2, seed=3)
     q, k, v = torch.randn(3, 2, 3, 5, 4, generator=dice())  # (S, B, n, D) each
     read = networks.read(q, k, v)
@@ -55,7 +55,7 @@ def test_what_networks_read_is_what_their_way_says(way):
     torch.testing.assert_close(read, wanted)
 
 
-def test_a_network_is_not_told_by_its_neighbour():
+def test_networks_trained_together_are_independent():
     networks = recall.Networks("products", 4, 2)
     keys, words = recall.draw(2, 3, 5, dice())
     before = networks(keys, words)

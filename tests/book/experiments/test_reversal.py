@@ -37,7 +37,7 @@ def test_a_word_is_followed_by_its_letters_from_last_to_first():
     assert [reversal.TOKENS[token] for token in (0, 7, 8, 9)] == ["a", "h", ">", "."]
 
 
-def test_the_loss_is_that_of_what_comes_after_the_arrow(decoder):
+def test_loss_counts_only_tokens_after_the_arrow(decoder):
     batch = reversal.encode(["cafe", "bead"])
     loss, count = reversal.reversal_loss(decoder, batch)
     logits, _ = decoder(batch[:, :-1], decoder.init_state())

@@ -20,7 +20,7 @@ def test_the_answer_is_the_difference_of_the_two_cities_that_are_named():
     assert not (first * second).any()
     torch.testing.assert_close(((first - second) * values[..., 0]).sum(1), answers)
     assert torch.equal(keys[7], torch.eye(8))
-    owned = cities.owned(50, generator())
+    owned = cities.questions_with_owners(50, generator())
     assert torch.equal(owned[2].sum(2, keepdim=True), values)
 
 
@@ -35,7 +35,7 @@ def test_errors_and_multipliers_are_those_of_a_model_that_is_right():
 
 
 @pytest.mark.parametrize("name", cities.LOOKS)
-def test_each_look_learns_with_all_that_it_has(name):
+def test_every_parameter_of_each_variant_is_trained(name):
     torch.manual_seed(0)
     model, draw = cities.OneLook(**cities.LOOKS[name]), cities.draw_for(name)
     before = [weights.clone() for weights in model.parameters()]
@@ -44,7 +44,7 @@ def test_each_look_learns_with_all_that_it_has(name):
     assert all(not torch.equal(old, new) for old, new in moved)
 
 
-def test_each_norm_is_what_it_is_called():
+def test_norms_equal_their_formulas():
     X, Y = torch.randn(2, 3, 5, 4, generator=generator())
     assert torch.equal(stacks.NoNorm(4, 0)(X, Y), X + Y)
     assert torch.equal(stacks.Neither(4, 0)(X, Y), Y)
@@ -61,7 +61,7 @@ def test_each_norm_fits_into_a_block():
         assert stacks.Stack(1, 32, kind=kind)(X, lengths).shape == X.shape
 
 
-def test_a_word_hears_nothing_from_beyond_its_reach():
+def test_positions_out_of_reach_have_no_influence():
     torch.manual_seed(0)
     X, lengths = torch.randn(1, 9, WIDTH), torch.tensor([9])
     changed = X.clone()

@@ -48,7 +48,7 @@ def test_stored_outputs_hold_no_code():
         assert '<script type="application/json">' in html
 
 
-def test_nothing_enters_a_page_as_html():
+def test_no_text_is_inserted_as_html():
     for path in {*SOURCES.rglob("*.js")} - {*BUILT.iterdir()}:
         source = path.read_text(encoding="utf-8")
         for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):

@@ -125,7 +125,7 @@ def _state(page) -> str:
     )
 
 
-def test_a_tap_moves_the_figure(visit, example):
+def test_tap_changes_the_figure(visit, example):
     page = visit(example, width=360, has_touch=True)
     targets = "input[type=range], rect[data-value], [role=slider], [tabindex='0'], button"
     for target in page.locator(f".d2lx > .d2lx :is({targets}):visible").all():
@@ -161,7 +161,7 @@ def test_predict_hides_then_judges_and_reset_restores(visit):
     assert shown(page, "pooled") == before
 
 
-def test_two_on_a_page_do_not_disturb_each_other(visit, example):
+def test_two_figures_on_a_page_are_independent(visit, example):
     page = visit(example, example)
     texts = [one.inner_text() for one in page.locator(".d2lx > .d2lx").all()]
     assert texts[0] == texts[1]

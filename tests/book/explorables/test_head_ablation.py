@@ -45,7 +45,7 @@ def ablated(draw):
 @pytest.mark.browser
 @given(ablated())
 @few
-def test_what_heads_are_worth_is_what_all_orders_say(visit, drawn):
+def test_worth_of_heads_equals_the_mean_over_all_orders(visit, drawn):
     losses, on = drawn
     num_heads = len(on)
     example = ONE | {name: [ONE[name][0]] * num_heads for name in ("weights", "lengths")}

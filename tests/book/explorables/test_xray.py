@@ -119,7 +119,7 @@ def test_scores_weights_and_lengths_are_pytorchs(browser_modules, options):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("word", ["facade", "gab", "cabbage"])
-def test_what_it_writes_and_where_it_looks_is_pytorchs(browser_modules, word):
+def test_written_tokens_and_weights_equal_pytorch(browser_modules, word):
     made = decoder(width=24, seed=2)
     packed = TransformerXray(made, word).network
     batch = reversal.encode([word])

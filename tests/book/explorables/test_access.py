@@ -52,7 +52,7 @@ def test_a_key_press_is_announced_once_and_a_page_that_opens_is_silent(visit):
     page.close()  # no other test gets this clock
 
 
-def test_a_figure_that_hides_its_answer_tells_it_to_nobody(visit):
+def test_hidden_answer_is_hidden_from_screen_readers_too(visit):
     page = visit(NadarayaWatsonBench().to_html(), CueMixer(strength=2).to_html())
     page.evaluate(WATCH)
     for predict in page.get_by_role("button", name="Predict first").all()[::-1]:
@@ -106,7 +106,7 @@ def test_a_figure_that_cannot_be_drawn_leaves_the_words(chromium):
     page.close()
 
 
-def test_a_live_figure_follows_when_python_replaces_what_it_is_made_of(visit):
+def test_live_figure_follows_new_values_from_python(visit):
     mixer = CueMixer(strength=1)
     page = visit()
     live(page, mixer)
@@ -139,7 +139,7 @@ def wait_for_address(page, expected: str) -> None:
     page.wait_for_function("(hash) => decodeURIComponent(location.hash) === hash", arg=expected)
 
 
-def test_what_the_reader_moves_is_in_the_address_and_comes_back(visit):
+def test_state_is_stored_in_the_address_and_restored(visit):
     html = [CueMixer().to_html(), CueMixer().to_html(), SaturationLab().to_html()]
     page = visit(*html)
     assert address(page) == ""
