@@ -13,7 +13,7 @@ from tools.run_notebooks import CHAPTERS, NOTEBOOKS
 
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
 # Words and minutes of the walk that puts all pieces together.
-LIMITS = {"07-transformer": (3300, 80)}
+LIMITS = {"07-transformer": (2600, 80)}
 
 
 def layer(path: Path) -> str:

@@ -42,11 +42,11 @@ def check_attend(attend: Function) -> str:
         expected = _attend(query, keys, values)
         mistakes = [
             (values.mean(dim=0), "This is average pooling: it does not depend on the query."),
-            (scores @ values, "The scores went in as weights. Normalise them in step 2."),
+            (scores @ values, "You used the scores as weights. Normalise them first."),
             (scores @ values / scores.sum(), "Take exponentials first, then divide by their sum."),
             (scores.exp() @ values, "The exponentials are there, but they do not sum to 1 yet."),
-            (values[scores.argmax()], "That is the best key's value; each value has a weight."),
-            (_attend(query / width**0.5, keys, values), "Do not divide by √d; chapter 3 does."),
+            (values[scores.argmax()], "That is the best key's value alone. Average all values."),
+            (_attend(query / width**0.5, keys, values), "Do not divide by √d yet; chapter 3 does."),
         ]
         hint = "Score = q·k, softmax over the keys, then weights times values."
         case = f"with {num_keys} keys of width {width}"
@@ -72,10 +72,10 @@ def check_query(query: Tensor) -> str:
             else f"Key {most + 1} has the largest weight, {weights[most]:.2f}."
         )
         raise WrongAnswer(
-            f"Your query pools {output:.2f}. {hint} The value 7 belongs to key 1 = (0, 0), whose "
-            "score is 0 for every query. How can 0 be the largest score?"
+            f"Your query's output is {output:.2f}. {hint} The value 7 belongs to key 1 = (0, 0), "
+            "whose score is 0 for every query. How can 0 be the largest score?"
         )
-    return f"it pools {output:.2f}: key 1 wins because the other two scores are negative."
+    return f"the output is {output:.2f}: key 1 wins because the other two scores are negative."
 
 
 def _with_salience(query: Tensor, keys: Tensor, salience: Tensor) -> tuple[Tensor, Tensor]:
@@ -103,7 +103,7 @@ def check_with_salience(with_salience: Function) -> str:
     cases = (
         ("with five keys", query, keys, salience, "What must the query hold in the new place?"),
         (strong, 3 * query, keys, salience, "The salience should not grow with the query."),
-        ("with saliences from -2 to 7", query, keys[:4], wide, "Each salience counts as it is."),
+        ("with saliences from -2 to 7", query, keys[:4], wide, "Add each salience unchanged."),
     )
     for case, query, keys, salience, hint in cases:
         answer = call(with_salience, query, keys, salience, case=case)
@@ -112,12 +112,12 @@ def check_with_salience(with_salience: Function) -> str:
         longer_keys = read_tensor(parts[1], torch.zeros(len(keys), 4), "your keys")
         products = keys @ query  # (K, D) x (D) -> (K)
         mistakes = [
-            (products, "The salience is lost: the query has a 0 in the new place."),
-            (products + salience.square(), "The salience is squared. It is the key's alone."),
+            (products, "The salience is lost: the new entry of the query is 0."),
+            (products + salience.square(), "The salience is squared: only the key should hold it."),
         ]
         scores = longer_keys @ longer_query  # (K, D + 1) x (D + 1) -> (K)
         judge_tensor(scores, products + salience, mistakes, hint, f"{case}, the score")
-    return "salience is one more entry of the key, and each query has a 1 there."
+    return "salience is one more entry of each key, and each query has a 1 in that position."
 
 
 @check("1.9", right=(1.7,), wrong=[-1, 1.6, 1.8])
@@ -131,10 +131,12 @@ def check_noise(noise: float) -> str:
             f"At {result:g} the nearest key still has the smaller error. Try more noise."
         )
     if result > 1.75:
-        raise WrongAnswer(f"At {result:g} the nearest key is worse already. Try less noise.")
+        raise WrongAnswer(
+            f"The nearest key is worse already at less than {result:g}. Try less noise."
+        )
     return (
-        "from 1.7 on, the value of the nearest key is further off than the average. Attention "
-        "at the best temperature does not fall that far: its weights can become equal."
+        "at 1.7, the value of the nearest key has a larger error than the average. Attention at "
+        "the best temperature cannot do worse than the average: its weights can become equal."
     )
 
 
@@ -155,7 +157,7 @@ def check_softmax(softmax: Function) -> str:
     result = read_tensor(call(softmax, scores), scores, "your weights")
     mistakes = [
         (powers, "These are the exponentials. Divide each by the sum of its row."),
-        (powers / powers.sum(), "You divided by the sum of all entries; each row has its own."),
+        (powers / powers.sum(), "You divided by the sum of all entries, not by that of each row."),
         (
             scores / scores.sum(dim=-1, keepdim=True),
             "These are shares of the scores themselves. Take exponentials first.",
@@ -188,8 +190,8 @@ def check_attend_all(attend: Function) -> str:
         case = f"with {num_queries} queries and {num_keys} keys"
         mistakes = [
             ((scores * temperature).softmax(dim=-1), "Divide by the temperature."),
-            (scores.softmax(dim=-1), "The temperature does not count yet."),
-            ((scores / temperature).softmax(dim=0), "The softmax runs along the keys, a row."),
+            (scores.softmax(dim=-1), "The temperature is not used yet."),
+            ((scores / temperature).softmax(dim=0), "The softmax runs along the keys, in a row."),
             (scores / temperature, "These are scores times values. The softmax is missing."),
         ]
         hint = "Scores are queries @ keys.T, a row for each query and a column for each key."

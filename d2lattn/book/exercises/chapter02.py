@@ -23,7 +23,7 @@ from d2lattn.book.exercises.checking import (
 from d2lattn.book.exercises.choices import choice
 from d2lattn.kernel_regression import leave_one_out, nadaraya_watson
 
-# A mistake is known in three digits; what is right is for `same` to say, which is stricter.
+# Three digits recognise a mistake. `expect` decides more strictly whether an answer is right.
 _near = partial(agrees, rtol=1e-3, atol=1e-4)
 
 
@@ -49,7 +49,7 @@ def check_gaussian_weights(answer: Any) -> str:
         mistakes = [
             (torch.exp(score), "These are heights, not weights: divide by their sum."),
             (torch.softmax(-score, dim=0), "The farthest key weighs most: check the score's sign."),
-            (torch.softmax(2 * score, dim=0), "The Gaussian has a 2 under the fraction: −u²/2."),
+            (torch.softmax(2 * score, dim=0), "The Gaussian's exponent has a factor ½: −u²/2."),
             (torch.softmax(-(difference**2) / 2, dim=0), "Divide the difference by the bandwidth."),
         ]
         hint = "The weights are softmax(−u²/2) with u = (query − key) / bandwidth."
@@ -60,8 +60,9 @@ def check_gaussian_weights(answer: Any) -> str:
         result = read_tensor(call(answer, *given), keys, "the weights")
         if result.isnan().any() or (result == 0).all():
             raise WrongAnswer(
-                f"Near the keys all is right, but for a query at {place:g} the sum of your heights "
-                "is 0, because each exp underflows. torch.softmax subtracts the largest score."
+                f"Near the keys your weights are right, but for a query at {place:g} the sum of "
+                "your heights is 0, because each exp underflows. torch.softmax subtracts the "
+                "largest score first."
             )
         expected = _gaussian_weights(torch.tensor(place), keys, bandwidth)
         hint = "Far away, too, the weights sum to 1, and the nearest key has nearly all."
@@ -103,8 +104,8 @@ def check_left_out_predictions(answer: Any) -> str:
             (with_own, "Each point still sees its own value. Mask the diagonal."),
             (
                 unscaled,
-                "The own weights are gone, but the rows no longer sum to 1. Mask the scores "
-                "with −inf before the softmax.",
+                "No point sees itself, but the rows no longer sum to 1. Mask the scores with −inf "
+                "before the softmax.",
             ),
         ]
         hint = "Each point is predicted from all the others, with weights that sum to 1."
@@ -120,15 +121,15 @@ def check_left_out_predictions(answer: Any) -> str:
         result = read_tensor(call(answer, keys, values, 0.5), expected, "the predictions")
         if _near(result[-1], values[-1]):
             raise WrongAnswer(
-                f"{case} there is its own value: its own score is low, but theirs are lower. "
-                "Mask it with −inf, and not with a large negative number."
+                f"{case} there is its own value: its own score is low, but the scores of the "
+                "others are lower. Mask it with −inf, and not with a large negative number."
             )
         hint = (
-            "What the others weigh is lost in rounding beside the own weight. Mask the scores with "
-            "−inf before the softmax, in place of taking the own weight off after it."
+            "The weights of the others are lost in rounding next to the point's own weight. Mask "
+            "the scores with −inf before the softmax, instead of removing that weight after it."
         )
         expect(result, expected, hint, case)
-    return "right. A mask before the softmax is how chapter 3 hides keys, too."
+    return "right. Chapter 3 hides keys in the same way, by a mask before the softmax."
 
 
 # Median over 40 samples of 50 points of the bandwidth with the least leave-one-out error, by noise.
@@ -151,7 +152,7 @@ def check_noise(answer: Any) -> str:
         )
     if not result[0] < result[1] < result[2]:
         raise WrongAnswer(
-            "One sample is a matter of luck. Take the median over at least 20 samples."
+            "A single sample depends on chance. Take the median of at least 20 samples."
         )
     for bandwidth, (noise, expected) in zip(result, TYPICAL_BANDWIDTHS.items(), strict=True):
         if not 0.7 < bandwidth / expected < 1.4:
@@ -159,7 +160,7 @@ def check_noise(answer: Any) -> str:
                 f"At noise {noise} your median is {bandwidth:.2f}; ours is {expected:.2f}. Are "
                 "there 50 points a sample, and does the noise scale a standard normal?"
             )
-    return "right. The more noise, the more neighbours the average needs."
+    return "right. The more noise there is, the more neighbours the average needs."
 
 
 def _learned_w(
@@ -215,7 +216,7 @@ def check_bench(answer: Any) -> str:
     first, second = read_parts(answer, 2, hint)
     gauss, epanech = read_number(first, "the first"), read_number(second, "the second")
     if 1.0 <= gauss <= 1.3 and 0.37 <= epanech <= 0.57:
-        raise WrongAnswer("The two are in the other order: Gaussian first.")
+        raise WrongAnswer("Give the two in the other order: Gaussian first.")
     # Bandwidths whose leave-one-out error is within 3 % of the least.
     if not 0.37 <= gauss <= 0.57:
         raise WrongAnswer(
@@ -230,7 +231,7 @@ def check_bench(answer: Any) -> str:
     return (
         "right. A window of the same spread needs √5 = 2.24 times the bandwidth: one bandwidth is "
         "one standard deviation of the Gaussian, and √5 of Epanechnikov's kernel. With many points "
-        "the best ones differ by 2.21, with these twelve by 2.4."
+        "the ratio of the best bandwidths is 2.21, with these twelve it is 2.4."
     )
 
 
@@ -258,13 +259,13 @@ def check_two_features(answer: Any) -> str:
         mistakes = [
             (pooled(-u.abs().sum(dim=1) / 2), "Square each u before you add them."),
             (pooled(-(u.sum(dim=1) ** 2) / 2), "Square each u first; unlike signs cancel here."),
-            (pooled(-(u**2).sum(dim=1)), "The Gaussian has a 2 below the line: −½ Σ u²."),
+            (pooled(-(u**2).sum(dim=1)), "The Gaussian's exponent has a factor ½: −½ Σ u²."),
             (pooled(-((query - keys) ** 2).sum(dim=1) / 2), "Divide by the bandwidths first."),
         ]
         hint = "The score of a key is −½ of the sum of its u² over the features."
         given = query, keys, values, bandwidths
         compare(answer, given, expected, mistakes, hint, "the prediction", rtol=1e-3, atol=1e-4)
-    return "right. With a very wide bandwidth, a feature no longer matters."
+    return "right. A feature with a very wide bandwidth no longer matters."
 
 
 def suspicious_sample() -> tuple[Tensor, Tensor]:
@@ -286,17 +287,17 @@ HONEST, COPIES_SEEN, STILL_DOUBLE = 0.3849, 0.3115, 0.0260
 @check("2.9", right=(0.385,))
 def check_audit(answer: Any) -> str:
     """Check the honest least leave-one-out error of the suspicious sample."""
-    report = "That is the error in the report, too good to be true. Print the first rows."
+    report = "That is the error in the report, which is too good to be true. Print the first rows."
     mistakes = {
         0.0: report,
         STILL_DOUBLE: report,
         HONEST**0.5: "That is the root. Give the mean square, as leave_one_out_error does.",
-        COPIES_SEEN: "You found a bandwidth that is honest, and the copies still stand among the "
-        "keys when the error is measured. Keep one row of each pair.",
+        COPIES_SEEN: "Your bandwidth is right, but the copies are still among the keys when the "
+        "error is measured. Keep one row of each pair.",
     }
     hint = (
         "{:.3f} is not it. Which key equals a point that is left out? Keep one row of each pair, "
-        "and search the bandwidth from 0.02 to 1 again."
+        "and search for the best bandwidth from 0.02 to 1 again."
     )
     judge_number(answer, HONEST, mistakes, hint, "the error", rtol=0, atol=0.004)
     return (

@@ -82,7 +82,7 @@ def check_error_rate(error_rate: Function) -> str:
         ("with |A| = 8, |S| = 5, |A ∩ S| = 4 and |A ∩ P| = 6", FOUND, SURE, POSSIBLE),
         ("when all possible links are found and no other", POSSIBLE, SURE, POSSIBLE),
         ("when no link is found", frozenset(), SURE, POSSIBLE),
-        ("with two sure links and three possible ones", FOUND, other, other | {(2, 3)}),
+        ("with two sure links and three possible links", FOUND, other, other | {(2, 3)}),
     ]
     for case, links, sure, possible in cases:
         rate = read_number(call(error_rate, links, sure, possible, case=case), f"{case}, your rate")
@@ -92,7 +92,7 @@ def check_error_rate(error_rate: Function) -> str:
             if sure is not SURE and abs(rate - _with_five_sure(links, sure, possible)) < 1e-4:
                 hint = " Count the sure links; there are not always five."
             raise WrongAnswer(f"{case}, your error rate is {tell_apart(rate, expected)}{hint}")
-    return "sure links have to be found, possible ones may be."
+    return "sure links have to be found; possible links may be left out."
 
 
 class _Decoder(nn.Module):
@@ -235,21 +235,19 @@ def check_masked_loss(masked_loss: Function) -> str:
             "The padding's loss is 0, but you still divide by all B · T positions: a batch with "
             "more padding looks better. Divide by the number of valid tokens.",
         ),
-        (total / 3, "You divided by B: that is the loss of a sentence, not of a token."),
+        (total / 3, "You divided by B: that is the mean loss per sentence, not per token."),
         (
             ((losses * valid).sum(dim=1) / valid_lens).mean(),
             "That is the mean of the sentences' means: a token of a short sentence counts for "
-            "more. Add up all valid tokens, then divide once.",
+            "more. Add up the losses of all valid tokens, then divide once.",
         ),
         (-((-losses).exp() * valid).sum() / num_valid, "That averages probabilities; take logs."),
-        (total, "That is the sum of the valid tokens' losses; divide by how many there are."),
+        (total, "That is the sum of the valid tokens' losses; divide by their number."),
         (-expected, "The sign: a likely token has a low loss, so take minus the logarithm."),
-        (losses[targets != 0].mean(), "Padding is what follows valid_lens; a 0 may be valid."),
+        (losses[targets != 0].mean(), "Padding comes after valid_lens tokens; a 0 may be valid."),
     ]
     recognise(result, mistakes)
-    expect(
-        result, expected, "Take minus log softmax at the target, over valid tokens.", "your loss"
-    )
+    expect(result, expected, "Average minus log softmax over the valid tokens.", "your loss")
     # Logits far from 0: the exponentials are infinite, or the probability of the target is 0.
     for scale in (30, 300):
         try:
@@ -260,8 +258,8 @@ def check_masked_loss(masked_loss: Function) -> str:
             result, _masked_loss(scale * logits, targets, valid_lens), rel_tol=1e-4
         ):
             raise WrongAnswer(
-                "All is right but for logits far from 0, whose exponentials are 0 or infinite. "
-                "log_softmax does both steps safely."
+                "Your loss is correct except for logits far from 0, whose exponentials are 0 or "
+                "infinite. log_softmax avoids this."
             )
     return "every valid token counts once, and padding does not count."
 
@@ -283,12 +281,12 @@ def check_projections(answer: Sequence[int]) -> str:
         (28, 840): "The second is right. The first: keys belong to the source, not the target.",
     }
     recognise((once, every_step), mistakes.items(), rtol=0)
-    hint = "The first number is {:g}. How many keys has a sentence of 30 tokens?"
+    hint = "The first number is {:g}. How many keys does a sentence of 30 tokens have?"
     judge_number(once, 30, {}, hint)
-    hint = "The second number is {:g}. A step that keeps nothing projects all 30 keys again."
+    hint = "The second number is {:g}. Each step projects all 30 keys again."
     judge_number(every_step, 840, {}, hint)
     return (
-        "30 or 840: the keys do not change from step to step, so 810 projections are for nothing."
+        "30 or 840: the keys do not change from step to step, so 810 projections are unnecessary."
     )
 
 
@@ -330,9 +328,9 @@ def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Any
     if here in best:
         return "no other threshold of the nineteen has a lower error rate over all pairs."
     reason = (
-        "Too low: many of the links that are read off are wrong, so precision suffers."
+        "Too low: many of the links are wrong, so the precision is low."
         if best[-1] > here
-        else "Too high: only few links are read off, and right ones are lost, so recall suffers."
+        else "Too high: there are few links, and correct ones are missing, so the recall is low."
     )
     raise WrongAnswer(
         f"At {result:.2f} the error rate over all pairs is {rates[here]:.3f}. {reason}"
@@ -346,12 +344,12 @@ def _links_of(weights: Tensor) -> set[Link]:
 WRONG_LINKS: tuple[tuple[Callable[[Tensor], set[Link]], str], ...] = (
     (
         lambda weights: set(_links_of(torch.cat((weights, weights[-1:])))),
-        "The last row wrote <eos>, which is no French word.",
+        "The last row wrote <eos>, which is not a French word.",
     ),
     (
         lambda weights: {(w, row) for row, w in enumerate(weights[:-1].argmax(dim=1).tolist())},
-        "<eos> is no English word, so leave its column out *before* you look for the largest "
-        "weight: a row whose largest weight is on <eos> still has a best word.",
+        "<eos> is not an English word, so leave its column out *before* you find the largest "
+        "weight: a row whose largest weight is on <eos> still needs a link to a word.",
     ),
     (
         lambda weights: {(w, row - 1) for w, row in _links_of(torch.cat((weights, weights[-1:])))},
@@ -393,10 +391,10 @@ def check_links(links_of: Function) -> str:
         if result != right:
             extra, missing = sorted(result - right), sorted(right - result)
             raise WrongAnswer(
-                f"{case}, you have {extra[:2] or 'nothing'} too much and lack "
-                f"{missing[:2] or 'nothing'}. A link is (English position, French position)."
+                f"{case}, wrong links: {extra[:2] or 'none'}; missing links: "
+                f"{missing[:2] or 'none'}. A link is (English position, French position)."
             )
-    return "a row belongs to the word that it wrote, and <eos> is a word on neither side."
+    return "a row belongs to the word that was written, and <eos> is not a word on either side."
 
 
 check_evidence = choice("4.6")
@@ -423,11 +421,11 @@ def _write(step: Step, s: Tensor, max_len: int, slip: str = "") -> Tensor:
 
 
 WRITING_SLIPS = {
-    "bos again": "Each step reads <bos>. Feed the word back that was written last.",
-    "old state": "Each step starts from the first state. Pass the new state on.",
-    "no end": "You go on after every sentence has its <eos>.",
-    "any": "You stop when the first sentence of the batch has its <eos>. The others go on.",
-    "with bos": "<bos> stands in your output. It was given, not written.",
+    "bos again": "Each step reads <bos>. Feed back the word that was written last.",
+    "old state": "Each step starts from the first state. Pass on the new state.",
+    "no end": "You continue after every sentence has its <eos>.",
+    "any": "You stop when the first sentence of the batch has its <eos>. The others continue.",
+    "with bos": "Your output contains <bos>, which was given, not written.",
 }
 
 

@@ -84,7 +84,7 @@ def check_split_and_merge(split: Function, merge: Function) -> str:
         compare(split, (x, num_heads), heads, mistakes, hint, "your split")
         mistakes = [(wrong(heads), hint) for wrong, hint in WRONG_MERGES]
         compare(merge, (heads,), x, mistakes, "Merging undoes the split.", "your merge")
-    return "cut each row and exchange two axes; then both steps backwards."
+    return "cut each row and exchange two axes; to merge, undo both steps in reverse order."
 
 
 def _padded_heads(q: Tensor, k: Tensor, v: Tensor, num_heads: int, valid: Tensor) -> Tensor:
@@ -112,7 +112,7 @@ def check_padded_heads(padded_heads: Function) -> str:
         expected = attend_in_heads(q, k, v, num_heads, mask)
         hint, case = "A masked score is −∞, below any.", "where all scores are below −50"
         compare(padded_heads, (*given, num_heads, valid), expected, [], hint, case=case)
-    return "one mask for all heads, each with the scale of its own width."
+    return "one mask for all heads, and each head scales by the root of its own width."
 
 
 check_estimate = choice("5.3")
@@ -128,7 +128,7 @@ def check_repaired(repaired: Function) -> str:
         mistakes = mistakes_in_heads(partial(attend_in_heads, *given, None), (*HEADS, *ONE_HEAD))
         hint = "Compare each line with the walk's listing, on a batch that you can follow."
         compare(repaired, given, attend_in_heads(*given), mistakes, hint)
-    return "split and merge keep positions together, each head has its own scale."
+    return "split and merge keep positions together, and the scale is that of a head."
 
 
 class _MultiHead(nn.Module):
@@ -201,7 +201,7 @@ def _slope(x: float, xs: Tensor, ys: Tensor, bandwidth: float, delta: float) -> 
 
 @check("5.6", right=(_slope,))
 def check_slope(slope: Function) -> str:
-    """How steep a kernel regression is at x, from two looks, at x + delta and x − delta."""
+    """How steep a kernel regression is at x, from its values at x + delta and x − delta."""
     xs = torch.linspace(-2, 3, 40)
     ys = xs.sin() + 0.1 * torch.randn(40)
     for x, bandwidth, delta in ((0.3, 0.4, 0.25), (1.6, 0.7, 0.4)):
@@ -212,14 +212,14 @@ def check_slope(slope: Function) -> str:
         hints = [
             (-expected, "The sign: a rising curve has a positive slope."),
             (above - below, "That is the rise. Over which distance?"),
-            ((above - below) / delta, "The two looks are 2 delta apart."),
-            ((above - at_x) / delta, "Look on both sides of x."),
-            ((above + below) / 2, "That is the average of the two looks; subtract."),
+            ((above - below) / delta, "The two positions are 2 delta apart."),
+            ((above - at_x) / delta, "Use positions on both sides of x."),
+            ((above + below) / 2, "That is the average of the two heights; subtract."),
         ]
         recognise(result, hints)
         hint = "Two kernel averages, one at x + delta, one at x − delta."
         expect(result, expected.double(), hint, "your slope")
-    return "one head looks to the right, one to the left, and the last matrix subtracts."
+    return "one head is at the right of x, one at the left, and the output projection subtracts."
 
 
 @check(
@@ -231,22 +231,22 @@ def check_three_cities(answer: Sequence[float]) -> str:
     """How many heads v_a − 2 v_b + v_c takes, and what a single one leaves of 6."""
     parts = read_parts(answer, 2, "Give two numbers: (heads, the error of one head).")
     mistakes = {
-        3: "Three heads will do. But a and c are asked for with the same sign.",
-        1: "There are both signs in it, so one head is too few.",
+        3: "Three heads are enough. But a and c have the same sign.",
+        1: "The answer contains both signs, so one head is too few.",
     }
     judge_number(parts[0], 2, mistakes, "{:g} heads? Count the signs.", "the number of heads")
     left = read_number(parts[1], "the error of one head")
     if 3.7 < left < 4.4:
-        raise WrongAnswer(
-            "That is what is left if the head looks at a and c. There is a better look."
-        )
+        raise WrongAnswer("That is what is left if the head attends to a and c. It can do better.")
     if 5.6 < left < 6.5:
-        raise WrongAnswer("That is what knowing nothing costs: has your head learned anything?")
+        raise WrongAnswer(
+            "That is the error of always answering 0: has your head learned anything?"
+        )
     if not 1.9 < left < 2.3:
         raise WrongAnswer(
             f"One head left {left:.2f}? Train longer, and judge it on more questions."
         )
-    return "a head for each sign; one head gives up the two cities that count 1 each."
+    return "one head for each sign; a single head ignores the two cities that cost 1 each."
 
 
 def _contributions(weights: Tensor, values: Tensor, W_o: Tensor) -> Tensor:
@@ -266,18 +266,24 @@ def check_contributions(contributions: Function) -> str:
         expected = _contributions(weights, values, W_o)
         inside = weights * values.norm(dim=-1).unsqueeze(1)
         mistakes = [
-            (inside, "That is its length inside the head. It still has to pass W_o's block."),
-            (lengths.expand_as(weights), "That is how long the values arrive; times the weight."),
-            (weights, "These are the weights. How long is the value that they multiply?"),
+            (
+                inside,
+                "That is the length inside the head. Multiply by the head's block of W_o first.",
+            ),
+            (
+                lengths.expand_as(weights),
+                "That is the length of the vectors that arrive. Multiply it by the weight.",
+            ),
+            (weights, "These are the weights. How long are the vectors that they multiply?"),
             (expected.square(), "That is the squared length; take the root."),
             (weights * lengths.square(), "The squared length: take the root before the weight."),
         ]
-        hint = "Head i meets columns i d to (i + 1) d of W_o."
+        hint = "The output of head i is multiplied by columns i d to (i + 1) d − 1 of W_o."
         given = weights, values, W_o
         compare(
             contributions, given, expected, mistakes, hint, f"with {heads} heads, your contribution"
         )
-    return "weight times the length of what arrives."
+    return "the weight times the length of the vector that arrives."
 
 
 def _prune(*given: Any, slip: str = "") -> tuple[Tensor, ...]:
@@ -295,7 +301,7 @@ def _prune(*given: Any, slip: str = "") -> tuple[Tensor, ...]:
 
 
 PRUNING_SLIPS = {
-    "removed": "You kept the heads that were to go.",
+    "removed": "You kept the heads that should be removed.",
     "strided": "A head has neighbouring rows: head i has rows i D/H to (i + 1) D/H.",
     "columns": "Rows and columns are exchanged: a head has rows of W_q, W_k and W_v, and columns "
     "of W_o.",
@@ -327,15 +333,15 @@ def check_tests(letters: str) -> str:
     if len(chosen) != 4 or not set(chosen) <= set("ABCD"):
         raise WrongAnswer('Give four letters from A to D, such as "ABCD".')
     reasons = {
-        "D": "What a person would draw is what gold links say.",
-        "A": "Another noun's state, put in its place, changes the word only if it is used.",
-        "C": "How much of a value arrives, its weight and the two matrices decide.",
-        "B": "What would be missed shows when it is missing, with and without the others.",
+        "D": "Gold links are what a person would draw.",
+        "A": "If the model uses the state, another noun's state in its place changes the word.",
+        "C": "The weight and two matrices determine how much of a value arrives.",
+        "B": "What is lost without a head shows when it is off, with the other heads on and off.",
     }
     for place, (given, right) in enumerate(zip(chosen, reasons, strict=True), start=1):
         if given != right:
             raise WrongAnswer(f"look at question {place} again. {reasons[right]}")
-    return "plausible, used, arriving and needed are four things, each with a test of its own."
+    return "plausible, used, arriving and needed are four properties, each with its own test."
 
 
 check_audit = choice("5b.4")

@@ -72,7 +72,7 @@ def check_add_positions(add_positions: Function) -> str:
     expected = _placed(X, 1, -1, torch.cos)
     P = expected - X
     sines_first = X + torch.cat((P[..., 0::2], P[..., 1::2]), dim=-1)
-    in_turn = "All sines come before all cosines; the formula takes them in turn."
+    in_turn = "All your sines come before all cosines; in the formula, they alternate."
     recognise(result, [(P, "That is P alone; return X + P."), (sines_first, in_turn)], atol=ATOL)
     for axis, speed, wave in list(product((False, True), repeat=3))[1:]:
         variant = _placed(X, int(not axis), 1 if speed else -1, torch.sin if wave else torch.cos)
@@ -197,7 +197,7 @@ def check_twin(place: float) -> str:
             f"Position {result:g} has p(0)·p(i) = {likeness:.4f}; another has more. Compute all of "
             "them, with the speeds 1 and 0.1, and take the largest."
         )
-    return "position 377: nearly 60 full rotations of the fast pair and 6 of the slow one."
+    return "position 377: almost exactly 60 full rotations of the fast pair and 6 of the slow one."
 
 
 def _self_attention(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, mask: Tensor) -> Tensor:

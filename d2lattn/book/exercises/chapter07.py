@@ -56,9 +56,9 @@ def check_layer_norm(layer_norm: Function) -> str:
         mistakes = [
             (gain * _norm(X, eps, axes) + shift, f"{hint} Each position has its own mean.")
             for axes, hint in (
-                ((0, 1), "You average over sentences and positions: that is batch normalisation."),
-                (1, "You average over the positions of a sentence."),
-                ((1, 2), "You normalise a sentence as a whole."),
+                ((0, 1), "You average over sequences and positions: that is batch normalisation."),
+                (1, "You average over the positions of a sequence."),
+                ((1, 2), "You normalise a sequence as a whole."),
             )
         ]
         mistakes += [
@@ -113,7 +113,7 @@ def check_as_attention(as_attention: Function) -> str:
             expect(weights, expected, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
             expect(values, W_2.T, "Value j is column j of W_2.", f"{case}, your value")
         if (weights < 0).any():
-            raise WrongAnswer("A weight is below 0, where a relu never is.")
+            raise WrongAnswer("A weight is below 0. A relu is not.")
     return "F learned pairs: keys in W_1, values in W_2, and a ReLU in place of the softmax."
 
 
@@ -137,7 +137,7 @@ STEP_MISTAKES = {
 def _step(
     restarts: bool = False, top_left: bool = False, forgets: bool = False
 ) -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
-    """Exercise 7.5's function, right or with some of its mistakes."""
+    """Exercise 7.4's function, right or with some of its mistakes."""
 
     def step(
         X: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
@@ -455,7 +455,7 @@ class _Scorer(_Given, nn.Module):
         super().__init__()
         self.tables = nn.Parameter(torch.randn(2, 6, 6))
 
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+    def forward(self, source: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.tables[0][target] + self.tables[1][source].mean(dim=1, keepdim=True)
 
 
@@ -464,7 +464,11 @@ class _Descent(_Given, torch.optim.SGD):
 
 
 def _training_step(
-    shift: bool = True, masked: bool = True, clears: bool = True, steps: bool = True
+    shift: bool = True,
+    masked: bool = True,
+    clears: bool = True,
+    steps: bool = True,
+    softmaxes: int = 1,
 ) -> Callable[..., float]:
     """Exercise 7.13's function, right or with one of its mistakes."""
 
@@ -473,6 +477,8 @@ def _training_step(
     ) -> float:
         target, labels = (tokens[:, :-1], tokens[:, 1:]) if shift else (tokens, tokens)
         logits = model(source, target).mT  # (B, V, T)
+        for _ in range(softmaxes - 1):  # cross_entropy has one
+            logits = logits.softmax(dim=1)
         ignored = pad if masked else -100
         loss = nn.functional.cross_entropy(logits, labels, ignore_index=ignored)
         if clears:
@@ -488,8 +494,9 @@ def _training_step(
 TRAINING_MISTAKES = (
     (_training_step(shift=False), "target and labels are the same: shift the labels by one."),
     (_training_step(masked=False), "labels that are padding take part in the loss."),
+    (_training_step(softmaxes=2), "no softmax before cross_entropy, which contains one."),
     (_training_step(clears=False), "gradients of the step before are still there: zero_grad."),
-    (_training_step(steps=False), "the parameters stay what they were: optimizer.step()."),
+    (_training_step(steps=False), "no change: the order is zero_grad, backward, step."),
 )
 
 
@@ -565,7 +572,10 @@ def check_greedy(greedy: Function) -> str:
             (_greedy(*given, place=0), "You read the logits of the first position."),
             (_greedy(*given, context=1), "The model needs all tokens so far, not only the last."),
             (_greedy(*given, ends=torch.any), "You stop when one row has ended; wait for all."),
-            (_greedy(*given, ends=lambda ended: torch.tensor(False)), "Stop once all have ended."),
+            (
+                _greedy(*given, ends=lambda ended: torch.tensor(False)),
+                "Stop when each row has an end token, at its end or before.",
+            ),
         ]
         hint = "Append the token with the largest logit at the last position."
         compare(greedy, given, expected, mistakes, hint, "your result", case)
