@@ -26,7 +26,7 @@ import torch
 
 import d2lattn as d2l
 from benchmarks.report import environment
-from benchmarks.translation import BATCH_SIZE, fit_model
+from benchmarks.translation import BATCH_SIZE, bleu, fit_model, translate
 from d2lattn.book.translators import (
     FOLDER,
     RECIPES,
@@ -66,20 +66,10 @@ def train(name: str, corpus: Corpus, seed: int) -> Translator:
     return Translator(trained.model, trained.source_vocab, trained.target_vocab, {})
 
 
-def translate(translator: Translator, pairs: Sequence[Pair]) -> list[str]:
-    """Write each sentence greedily, as the pages do."""
-    model, source_vocab, target_vocab, _ = translator
-    return [
-        " ".join(target_vocab.decode(best.tokens))
-        for batch in batches(pairs, source_vocab, target_vocab, 250, bucket=False)
-        for best in d2l.greedy_decode(model, batch.source, batch.source_valid_lens, max_len=MAX_LEN)
-    ]
-
-
 def right(translator: Translator, pairs: Sequence[Pair]) -> int:
     """Count the sentences without a mistake."""
-    outputs = translate(translator, pairs)
-    return sum(out == " ".join(p.target) for out, p in zip(outputs, pairs, strict=True))
+    done = translate(translator, pairs)
+    return sum(out == " ".join(p.target) for out, p in zip(done.outputs, done.pairs, strict=True))
 
 
 def error_rate(translator: Translator, pairs: Sequence[Pair]) -> float:
@@ -98,9 +88,7 @@ def judge(translator: Translator, corpus: Corpus) -> dict[str, float]:
     """Give all scores of a card: BLEU in points, rounded to 0.1, error rates to 0.001."""
     scores: dict[str, float] = {}
     for name in SPLITS:
-        pairs = getattr(corpus, name)
-        wanted = [" ".join(pair.target) for pair in pairs]
-        scores[f"BLEU {name}"] = round(d2l.bleu(translate(translator, pairs), wanted).value, 1)
+        scores[f"BLEU {name}"] = round(bleu(translate(translator, getattr(corpus, name))), 1)
     if isinstance(translator.model.decoder, d2l.AttentionDecoder):
         scores["error rate"] = round(error_rate(translator, corpus.test), 3)
     return scores
