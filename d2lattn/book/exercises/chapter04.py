@@ -12,21 +12,20 @@ from torch.nn import functional as F
 
 from d2lattn.analysis.metrics import Link, alignment_links, alignment_scores
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
-    apart,
+    WrongAnswer,
     call,
     check,
-    judge_letters,
+    expect,
     judge_number,
-    judge_statements,
     module_with,
-    number,
+    read_number,
+    read_parts,
+    read_tensor,
     recognise,
-    same,
-    several,
-    tensor_like,
+    tell_apart,
 )
+from d2lattn.book.exercises.choices import choice
 from d2lattn.corpus.pairs import Pair
 from d2lattn.seq2seq import Seq2SeqAttentionDecoder
 
@@ -54,7 +53,7 @@ def _with_five_sure(
 @check("4.1", right=(_error_rate,), wrong=[_with_five_sure])
 def check_error_rate(error_rate: Function) -> str:
     """The alignment error rate of found links, beside sure and possible ones."""
-    result = number(call(error_rate, FOUND, SURE, POSSIBLE), "your error rate")
+    result = read_number(call(error_rate, FOUND, SURE, POSSIBLE), "your error rate")
     a, s, p = len(FOUND), len(SURE), len(POSSIBLE)
     in_s, in_p = len(FOUND & SURE), len(FOUND & POSSIBLE)
     mistakes = [
@@ -86,13 +85,13 @@ def check_error_rate(error_rate: Function) -> str:
         ("with two sure links and three possible links", FOUND, other, other | {(2, 3)}),
     ]
     for case, links, sure, possible in cases:
-        rate = number(call(error_rate, links, sure, possible, case=case), f"{case}, your rate")
+        rate = read_number(call(error_rate, links, sure, possible, case=case), f"{case}, your rate")
         expected = _error_rate(links, sure, possible)
         if abs(rate - expected) > 1e-4:  # four digits are enough
             hint = ""
             if sure is not SURE and abs(rate - _with_five_sure(links, sure, possible)) < 1e-4:
                 hint = " Count the sure links; there are not always five."
-            raise Differs(f"{case}, your error rate is {apart(rate, expected)}{hint}")
+            raise WrongAnswer(f"{case}, your error rate is {tell_apart(rate, expected)}{hint}")
     return "sure links have to be found; possible links may be left out."
 
 
@@ -175,12 +174,12 @@ def check_step(decoder_class: Function) -> str:
         state = package.init_state((h, s.unsqueeze(0)), None if m is None else lens)
         logits, state = package(y.unsqueeze(1), state)
         expected = logits.squeeze(1), state.hidden[0], package.attention_weights
-        result = several(
+        result = read_parts(
             call(decoder, y, s, h, m, case=case), 3, "Give the logits, the new state, the weights."
         )
         names = "logits", "new state", "weights"
         parts = [
-            tensor_like(part, wanted, f"your {name}")
+            read_tensor(part, wanted, f"your {name}")
             for name, part, wanted in zip(names, result, expected, strict=True)
         ]
         mistakes = []
@@ -191,7 +190,7 @@ def check_step(decoder_class: Function) -> str:
         recognise(_flat(parts), mistakes, _flat(expected))
         for name, part, wanted in reversed(list(zip(names, parts, expected, strict=True))):
             hint = "Scores, mask, weights, context, GRU, logits: this is the first that differs."
-            same(part, wanted, hint, f"{case}, your {name}".removeprefix(", "))
+            expect(part, wanted, hint, f"{case}, your {name}".removeprefix(", "))
     return "the same as the package's decoder, with a mask and without."
 
 
@@ -228,7 +227,7 @@ def check_masked_loss(masked_loss: Function) -> str:
     total, num_valid = (losses * valid).sum(), valid.sum()
     expected = total / num_valid
 
-    result = number(call(masked_loss, logits, targets, valid_lens), "your loss")
+    result = read_number(call(masked_loss, logits, targets, valid_lens), "your loss")
     mistakes = [
         (losses.mean(), "That is the mean over all B · T positions: the padding counts, too."),
         (
@@ -248,17 +247,17 @@ def check_masked_loss(masked_loss: Function) -> str:
         (losses[targets != 0].mean(), "Padding comes after valid_lens tokens; a 0 may be valid."),
     ]
     recognise(result, mistakes)
-    same(result, expected, "Average minus log softmax over the valid tokens.", "your loss")
+    expect(result, expected, "Average minus log softmax over the valid tokens.", "your loss")
     # Logits far from 0: the exponentials are infinite, or the probability of the target is 0.
     for scale in (30, 300):
         try:
-            result = number(call(masked_loss, scale * logits, targets, valid_lens))
-        except Differs:
+            result = read_number(call(masked_loss, scale * logits, targets, valid_lens))
+        except WrongAnswer:
             result = math.nan
         if not math.isclose(
             result, _masked_loss(scale * logits, targets, valid_lens), rel_tol=1e-4
         ):
-            raise Differs(
+            raise WrongAnswer(
                 "Your loss is correct except for logits far from 0, whose exponentials are 0 or "
                 "infinite. log_softmax avoids this."
             )
@@ -268,11 +267,11 @@ def check_masked_loss(masked_loss: Function) -> str:
 @check("4.4", right=((30, 840),), wrong=[((58, 840),), ((30, 900),)])
 def check_projections(answer: Sequence[int]) -> str:
     """How many keys are projected for 30 source tokens and 28 steps: once, and at every step."""
-    numbers = several(
+    numbers = read_parts(
         answer, 2, "Give a pair of integers: (projected once, projected at every step)."
     )
     once, every_step = (
-        number(part, f"the {which} number")
+        read_number(part, f"the {which} number")
         for part, which in zip(numbers, ("first", "second"), strict=True)
     )
     mistakes = {
@@ -319,10 +318,10 @@ EXAMPLE_MATRICES = [[[0.62, 0.38]] * 40] + [[[0.3, 0.3, 0.4]]] * 4
 )
 def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Any]) -> str:
     """The threshold of lowest error rate over all pairs, when weights from it on are links."""
-    result = number(answer, "the threshold")
+    result = read_number(answer, "the threshold")
     places = [i for i, x in enumerate(THRESHOLDS) if math.isclose(result, x, abs_tol=1e-6)]
     if not places:
-        raise Differs(f"{result:g} is not one of the thresholds 0.05, 0.10, …, 0.95.")
+        raise WrongAnswer(f"{result:g} is not one of the thresholds 0.05, 0.10, …, 0.95.")
     rates = [_error_rate_at(threshold, pairs, matrices) for threshold in THRESHOLDS]
     here = places[0]
     best = [place for place, rate in enumerate(rates) if rate <= min(rates) + 1e-9]
@@ -333,7 +332,9 @@ def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Any
         if best[-1] > here
         else "Too high: there are few links, and correct ones are missing, so the recall is low."
     )
-    raise Differs(f"At {result:.2f} the error rate over all pairs is {rates[here]:.3f}. {reason}")
+    raise WrongAnswer(
+        f"At {result:.2f} the error rate over all pairs is {rates[here]:.3f}. {reason}"
+    )
 
 
 def _links_of(weights: Tensor) -> set[Link]:
@@ -382,44 +383,21 @@ def check_links(links_of: Function) -> str:
         case = f"with {target_length} French and {source_length} English words"
         result = call(links_of, weights, case=case)
         if not isinstance(result, AbstractSet):
-            raise Differs(f"a set of links is needed; this is {type(result).__name__}.")
+            raise WrongAnswer(f"a set of links is needed; this is {type(result).__name__}.")
         right = _links_of(weights)
         for wrong, hint in WRONG_LINKS:
             if result != right and result == wrong(weights):
-                raise Differs(hint)
+                raise WrongAnswer(hint)
         if result != right:
             extra, missing = sorted(result - right), sorted(right - result)
-            raise Differs(
+            raise WrongAnswer(
                 f"{case}, wrong links: {extra[:2] or 'none'}; missing links: "
                 f"{missing[:2] or 'none'}. A link is (English position, French position)."
             )
     return "a row belongs to the word that was written, and <eos> is not a word on either side."
 
 
-@check(
-    "4.6",
-    right=("A", "C"),
-    wrong=[*((letter, "C") for letter in "BCDE"), *(("A", letter) for letter in "ABDE")],
-)
-def check_evidence(plausible: str, faithful: str) -> str:
-    """Which of five findings speak for plausible, and which for faithful: A and C."""
-    for_plausible = {
-        "A": "an error rate compares links with those that a person would draw.",
-        "B": "BLEU measures the translation. Both of the walk's models have 96.",
-        "C": "hiding states tests what the model uses; no person's links are involved.",
-        "D": "a sharp row may have its largest weight on the wrong word.",
-        "E": "whoever chose ten pictures could choose those that fit.",
-    }
-    for_faithful = {
-        "A": "gold links are what a person would draw. They do not test the model.",
-        "B": "a good translation does not show which states were used for a word.",
-        "C": "hiding states tests the model itself.",
-        "D": "a sharp row may be unnecessary: *la* stayed the same without a weight of 0.99.",
-        "E": "pictures that convince people are at best plausible.",
-    }
-    judge_letters(plausible, "A", for_plausible)
-    judge_letters(faithful, "C", for_faithful)
-    return "gold links test plausible, hidden states test faithful; B, D and E test neither."
+check_evidence = choice("4.6")
 
 
 Step = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -467,36 +445,15 @@ def check_write(write: Function) -> str:
         expected = _write(step, s, max_len)
         mistakes = [(_write(step, s, max_len, slip), hint) for slip, hint in WRITING_SLIPS.items()]
         recognise(result, mistakes, expected)
-        result = tensor_like(result, expected, "your output")
+        result = read_tensor(result, expected, "your output")
         for row, (found, wanted) in enumerate(zip(result.tolist(), expected.tolist(), strict=True)):
             end = wanted.index(2) + 1 if 2 in wanted else max_len  # what comes later is free
             if found[:end] != wanted[:end]:
-                raise Differs(
+                raise WrongAnswer(
                     f"Sentence {row} is {found[:end]}; {wanted[:end]} was expected. Each step "
                     "takes the word with the largest logit."
                 )
     return "read <bos>, take the likeliest word, feed it back, stop at <eos>."
 
 
-@check(
-    "4.8",
-    right=(True, False, False),
-    wrong=[(False, False, False), (True, True, False), (True, False, True)],
-)
-def check_audit(first: bool, second: bool, third: bool) -> str:
-    """Three claims about three blind pictures: the first holds, the two others do not."""
-    claims = [
-        (True, "compare X's error rate with the diagonal's: it is much lower."),
-        (
-            False,
-            "an error rate above that of random links is suspicious. Move Y's links by one row "
-            "with `d2l.shift_links` and compute it again.",
-        ),
-        (
-            False,
-            "a weight on the wrong word does not prove this. Of Z's rows off gold, how often was "
-            "hiding the state with the largest weight worst?",
-        ),
-    ]
-    judge_statements((first, second, third), claims)
-    return "an error rate depends on the model, its encoder and the labels at once."
+check_audit = choice("4.8")
