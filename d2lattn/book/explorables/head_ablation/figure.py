@@ -62,7 +62,7 @@ class HeadAblation(Explorable):
     The loss of every subset of the heads is given, so switching computes nothing. For each head the
     figure shows its weights, their contributions (weight times the length of the vector that
     arrives from the value: the norm of that part of the output), and how much the head lowers the
-    loss: with all others on, alone, and on average over all orders in which heads can be switched on
+    loss: with all others on, alone, and on average over all orders of switching heads on
     (its Shapley value; over all heads these sum to what all of them save together).
 
     Args:
