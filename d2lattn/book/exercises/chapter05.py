@@ -1,7 +1,7 @@
 """Checks for the exercises of chapters 5 and 5b, multi-head attention and what a head is worth."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,21 +19,20 @@ from d2lattn.book.exercises.attending import (
     mistakes_in_heads,
 )
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
+    WrongAnswer,
     agrees,
     call,
     check,
     compare,
-    judge_letters,
+    expect,
     judge_number,
-    judge_statements,
     module_with,
-    number,
+    read_number,
+    read_parts,
     recognise,
-    same,
-    several,
 )
+from d2lattn.book.exercises.choices import choice
 
 LOSSES = (
     *(3.20, 2.10, 0.90, 0.88, 0.60, 0.58, 0.31, 0.30),
@@ -123,7 +122,7 @@ def check_padded_heads(padded_heads: Function) -> str:
 )
 def check_estimate(answer: Sequence[int]) -> str:
     """Parameters, the width under the root, and weights for D = 512, eight heads, 100 by 100."""
-    parts = several(answer, 3, "Give three numbers: (parameters, width, weights).")
+    parts = read_parts(answer, 3, "Give three numbers: (parameters, width, weights).")
     share = "Each head has a share of the width: its matrices have 512/8 rows."
     mistakes = {
         3 * 512**2: "That is W_q, W_k and W_v. What comes after the concatenation?",
@@ -209,18 +208,7 @@ def check_multi_head(layer_class: Function) -> str:
     return "the same as nn.MultiheadAttention, with a mask and without."
 
 
-@check("5.5", right=("ACDE",), wrong=["CDE", {"A", "B", "C", "D", "E"}, "ADE", "AC", "ACD", "AX"])
-def check_one_look(letters: Iterable[str]) -> str:
-    """Which questions one head can answer exactly."""
-    reasons = {
-        "A": "half of the weight on each city gives their mean: one head can do that.",
-        "B": "a difference needs +1 and −1, and no weight is negative.",
-        "C": "one city alone has all of the weight.",
-        "D": "minus the average: the number c may be −1, as long as it is so for all cities.",
-        "E": "a sum of two is twice their average, and c may be 2.",
-    }
-    judge_letters(letters, "ACDE", reasons)
-    return "one head can answer everything that has one sign; only the difference needs two."
+check_one_look = choice("5.5")
 
 
 def _kernel_mean(at: float, xs: Tensor, ys: Tensor, bandwidth: float) -> Tensor:
@@ -241,7 +229,7 @@ def check_slope(slope: Function) -> str:
     for x, bandwidth, delta in ((0.3, 0.4, 0.25), (1.6, 0.7, 0.4)):
         above, below = (_kernel_mean(x + d, xs, ys, bandwidth) for d in (delta, -delta))
         expected = _slope(x, xs, ys, bandwidth, delta)
-        result = number(call(slope, x, xs, ys, bandwidth, delta), "your slope")
+        result = read_number(call(slope, x, xs, ys, bandwidth, delta), "your slope")
         at_x = _kernel_mean(x, xs, ys, bandwidth)
         hints = [
             (-expected, "The sign: a rising curve has a positive slope."),
@@ -252,7 +240,7 @@ def check_slope(slope: Function) -> str:
         ]
         recognise(result, hints)
         hint = "Two kernel averages, one at x + delta, one at x − delta."
-        same(result, expected.double(), hint, "your slope")
+        expect(result, expected.double(), hint, "your slope")
     return "one head is at the right of x, one at the left, and the output projection subtracts."
 
 
@@ -263,19 +251,23 @@ def check_slope(slope: Function) -> str:
 )
 def check_three_cities(answer: Sequence[float]) -> str:
     """How many heads v_a − 2 v_b + v_c takes, and what a single one leaves of 6."""
-    parts = several(answer, 2, "Give two numbers: (heads, the error of one head).")
+    parts = read_parts(answer, 2, "Give two numbers: (heads, the error of one head).")
     mistakes = {
         3: "Three heads are enough. But a and c have the same sign.",
         1: "The answer contains both signs, so one head is too few.",
     }
     judge_number(parts[0], 2, mistakes, "{:g} heads? Count the signs.", "the number of heads")
-    left = number(parts[1], "the error of one head")
+    left = read_number(parts[1], "the error of one head")
     if 3.7 < left < 4.4:
-        raise Differs("That is what is left if the head attends to a and c. It can do better.")
+        raise WrongAnswer("That is what is left if the head attends to a and c. It can do better.")
     if 5.6 < left < 6.5:
-        raise Differs("That is the error of always answering 0: has your head learned anything?")
+        raise WrongAnswer(
+            "That is the error of always answering 0: has your head learned anything?"
+        )
     if not 1.9 < left < 2.3:
-        raise Differs(f"One head left {left:.2f}? Train longer, and judge it on more questions.")
+        raise WrongAnswer(
+            f"One head left {left:.2f}? Train longer, and judge it on more questions."
+        )
     return "one head for each sign; a single head ignores the two cities that cost 1 each."
 
 
@@ -344,13 +336,13 @@ def check_prune(prune: Function) -> str:
     """W_q, W_k, W_v and W_o of the kept heads alone; the output is that with the others off."""
     for num_heads, kept in ((4, [0, 3]), (3, [1])):
         given = *torch.randn(4, 12, 12), num_heads, kept
-        result = several(call(prune, *given), 4, "Give four matrices: W_q, W_k, W_v, W_o.")
+        result = read_parts(call(prune, *given), 4, "Give four matrices: W_q, W_k, W_v, W_o.")
         for slip, hint in PRUNING_SLIPS.items():
             wrong = _prune(*given, slip=slip)
             if all(agrees(torch.as_tensor(a), b) for a, b in zip(result, wrong, strict=True)):
-                raise Differs(hint)
+                raise WrongAnswer(hint)
         for name, part, right in zip(PROJECTIONS, result, _prune(*given), strict=True):
-            same(part, right, "Rows of W_q, W_k, W_v, columns of W_o.", f"your {name}")
+            expect(part, right, "Rows of W_q, W_k, W_v, columns of W_o.", f"your {name}")
     return "fewer rows in, fewer columns out, and the output as with the other heads off."
 
 
@@ -358,10 +350,10 @@ def check_prune(prune: Function) -> str:
 def check_tests(letters: str) -> str:
     """Which measurement answers each of four questions."""
     if not isinstance(letters, str):
-        raise Differs('Give four letters in the order of the questions, such as "ABCD".')
+        raise WrongAnswer('Give four letters in the order of the questions, such as "ABCD".')
     chosen = "".join(letter for letter in letters.upper() if letter.isalnum())
     if len(chosen) != 4 or not set(chosen) <= set("ABCD"):
-        raise Differs('Give four letters from A to D, such as "ABCD".')
+        raise WrongAnswer('Give four letters from A to D, such as "ABCD".')
     reasons = {
         "D": "Gold links are what a person would draw.",
         "A": "If the model uses the state, another noun's state in its place changes the word.",
@@ -370,33 +362,8 @@ def check_tests(letters: str) -> str:
     }
     for place, (given, right) in enumerate(zip(chosen, reasons, strict=True), start=1):
         if given != right:
-            raise Differs(f"look at question {place} again. {reasons[right]}")
+            raise WrongAnswer(f"look at question {place} again. {reasons[right]}")
     return "plausible, used, arriving and needed are four properties, each with its own test."
 
 
-@check(
-    "5b.4",
-    right=((False, True, False),),
-    wrong=[((True, True, False),), ((False, False, False),), ((False, True, True),)],
-)
-def check_audit(answer: Sequence[bool]) -> str:
-    """Three statements about the heads whose losses stand in the table."""
-    claims = [
-        (
-            False,
-            "Head 1 alone reduces the loss from 3.20 to 2.10, and as the last one on by 0.01. It "
-            "has learned something, and the other heads have learned it, too.",
-        ),
-        (
-            True,
-            "Without head 3 the loss is 0.31, without head 4 it is 0.30, without both it is 0.88: "
-            "either may go, but not both.",
-        ),
-        (
-            False,
-            "While all others are on, head 2 has the largest worth, 0.39. But alone, head 3 has: "
-            "it leaves a loss of 0.60, head 2 one of 0.90.",
-        ),
-    ]
-    judge_statements(answer, claims)
-    return "what a head is worth depends on which other heads are on."
+check_audit = choice("5b.4")

@@ -166,7 +166,7 @@ def cells(page):
 
 def look_inside(page):
     """Open what is folded away at the start."""
-    page.get_by_text("Look inside").click()
+    page.get_by_text("Inspect one position").click()
     frame(page)
     return page
 

@@ -66,7 +66,7 @@ function render({ model, el }) {
 
   const readouts = readoutRow(...rows.map((row) => row.bleu.el));
   const predict = predictFirst({
-    question: `With the first word at this position, which BLEU will ${clip(names[0], 40)} reach?`,
+    question: `If the first word has this position, which BLEU will ${clip(names[0], 40)} reach?`,
     label: "Your guess: BLEU of many short sentences",
     ...{ min: 0, max: 100, step: 1, digits: 0 },
     answer: () => bleu[0][model.get("place")],
@@ -92,7 +92,7 @@ function render({ model, el }) {
       [
         ...[tools, predict.el],
         ...[
-          headLine("BLEU of many short sentences, all starting at that position"),
+          headLine("BLEU of many short sentences that begin at this position"),
           chart.el,
           readouts,
         ],

@@ -78,7 +78,7 @@ function render({ model, el }) {
   const head = h(
     "th",
     { colspan: reads.length + 1 },
-    "Largest change of any score, at each position",
+    "Largest change of any logit, at each position",
   );
   const rows = programs.map(({ name }, k) => {
     const cells = reads.map((_, place) => {
@@ -127,8 +127,8 @@ function render({ model, el }) {
       return `${clip(name, 24)} ${count} of ${reads.length}`;
     });
     said.textContent = changed
-      ? `${clip(reads[place], 4)} becomes ${clip(signs[sign], 4)}. Positions whose scores change: ${counts.join(", ")}.`
-      : "No letter has been replaced, so no score changes.";
+      ? `${clip(reads[place], 4)} becomes ${clip(signs[sign], 4)}. Number of positions whose logits change: ${counts.join(", ")}.`
+      : "No letter has been replaced, so no logit changes.";
     const told = programs.map(
       ({ name, moved }) =>
         `${clip(name, 24)}: ${moved[place][sign].map((x, i) => `${spoken(row[i])} ${fixed(x)}`).join(", ")}`,

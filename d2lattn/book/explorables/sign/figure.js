@@ -51,7 +51,7 @@ function render({ model, el }) {
   );
 
   // The picture: English on the left, French on the right, and ink between them.
-  const left = h("ol", { class: "d2lx-states", "aria-label": "English words: exchange a state" });
+  const left = h("ol", { class: "d2lx-states", "aria-label": "English words: replace a state" });
   const right = h("ol", { class: "d2lx-french", "aria-label": "French words" });
   const ink = s("svg", { preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" });
   const drawing = h("div", { class: "d2lx-pair" }, left, ink, right);
@@ -110,10 +110,10 @@ function render({ model, el }) {
         await navigator.share({ title: document.title, url: address });
       else {
         await navigator.clipboard.writeText(address);
-        said.textContent = "The page’s address is copied: it starts with the first picture.";
+        said.textContent = "The address of this page was copied. It opens the first picture.";
       }
     } catch {
-      said.textContent = "The page’s address is in the address bar.";
+      said.textContent = "You can copy the address of this page from the address bar.";
     }
   });
   /** @type {string[] | null} */
@@ -241,9 +241,9 @@ function render({ model, el }) {
     tried.replaceChildren(
       ...(swap < 0
         ? [
-            "Doubtful? Tap an English word. Its state then comes from ",
+            "Not sure? Tap an English word. Its state then comes from ",
             h("q", {}, ...changed),
-            ", and the model writes the word again.",
+            ", and the model predicts the word again.",
           ]
         : [
             "The state at ",

@@ -100,11 +100,12 @@ class Sign(Explorable):
     def words(self) -> str:
         """HTML for where no script runs."""
         return paragraph(
-            "Interactive figure: which of these attention pictures would you sign? Each says where "
-            "a translator looked for a word. Plausible: a person would link the two. Read: with "
-            "that state from elsewhere, it turns. Needed: without that state, it changes."
+            "Interactive figure: which of these attention pictures would you sign? Each claims "
+            "that a translator used its state at one English word. Plausible: a person would link "
+            "the two words. Used: the word changes if that state comes from another sentence. "
+            "Needed: the word changes if that state is hidden."
         ) + table(
-            ["sentence", "word", "looked at", *VERDICTS],
+            ["sentence", "word", "largest weight at", *VERDICTS],
             [
                 (
                     " ".join(picture["source"]),

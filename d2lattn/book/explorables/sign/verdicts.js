@@ -49,14 +49,14 @@ export function reasons(picture, digits) {
   const [swapped, without] = [exchanged[at], hidden[at]];
   return {
     plausible: plausible
-      ? `A person, too, would link ${word} to ${one}.`
+      ? `A person would also link ${word} to ${one}.`
       : `A person would link ${word} to ${named(gold)}.`,
     used: used
-      ? `Exchange the state at ${one}, and ${word} becomes “${swapped[0]}” (${digits(swapped[1])}).`
-      : `Exchange the state at ${one}, and ${word} stays (${digits(swapped[1])}).` +
-        (others.length ? ` It turns with the ${states}.` : ""),
+      ? `If the state at ${one} is replaced, ${word} becomes “${swapped[0]}” (${digits(swapped[1])}).`
+      : `If the state at ${one} is replaced, ${word} does not change (${digits(swapped[1])}).` +
+        (others.length ? ` It changes with the ${states}.` : ""),
     needed: needed
-      ? `Hide that state, and the model writes “${without[0]}” (${digits(without[1])}).`
-      : `Hide that state, and the model still writes ${word} (${digits(without[1])}).`,
+      ? `If that state is hidden, the model writes “${without[0]}” (${digits(without[1])}).`
+      : `If that state is hidden, the model still writes ${word} (${digits(without[1])}).`,
   };
 }

@@ -26,7 +26,7 @@ const MOVED = ["case", "reader", "column"];
 const quote = (word) => `“${clip(word, 24)}”`;
 
 function render({ model, el }) {
-  begin(el, "Exchange: a column is a state");
+  begin(el, "Replace a state of the encoder");
   /** @type {{ readers: string[], cases: import("./effects.js").Case[] }} */
   const { readers, cases } = model.get("data");
   const caseNow = () => cases[model.get("case")];
@@ -51,7 +51,7 @@ function render({ model, el }) {
     return { el: h("p", { class: "d2lx-line" }, h("span", {}, name), words), words };
   });
   const map = heatmap({
-    label: "Weights of the sentence as it is",
+    label: "Attention weights of the unchanged sentence",
     rows: caseNow().target,
     columns: caseNow().source,
     rowTitle: "French",
@@ -116,7 +116,7 @@ function render({ model, el }) {
     map.set(one.readers[reader].weights, {
       rows: one.target,
       columns: one.source,
-      say: (_, j) => (j === column ? "exchanged" : ""),
+      say: (_, j) => (j === column ? "replaced" : ""),
       over(layer, where) {
         box = where;
         const [first, last] = [where(0, Math.max(0, column)), where(one.target.length - 1, 0)];
@@ -151,11 +151,9 @@ function render({ model, el }) {
     const state = `The state at ${quote(one.source[Math.max(0, column)])}`;
     const result = changed.length
       ? `${listed(changed.map(({ word, now }) => `${quote(word)} becomes ${quote(now)}`))}.`
-      : "no word turns.";
+      : "no word changes.";
     const text =
-      column < 0
-        ? "All states are the sentence’s own."
-        : `${state} comes from the other sentence: ${result}`;
+      column < 0 ? "No state is replaced." : `${state} comes from the other sentence: ${result}`;
     said.textContent = text;
     flips.replaceChildren(
       ...rows.map((row, i) => {

@@ -29,9 +29,9 @@ import { largest, leak, look, unpack } from "./forward.js";
 import { headButtons, stream } from "./pictures.js";
 
 const SWITCHES = {
-  mask: "Causal mask: no place sees a later one",
-  positions: "Positions: each place is told where it is",
-  forced: "Give the true answer, as in training",
+  mask: "Causal mask: no position attends to a later one",
+  positions: "Positional encoding",
+  forced: "Read the correct answer, as in training",
 };
 const MOVED = ["word", "layer", "head", "position", ...Object.keys(SWITCHES)];
 const [SHORTEST, LONGEST] = [2, 7];
@@ -86,7 +86,7 @@ function render({ model, el }) {
   const [low, high] = model.get("lengths");
   const sizes = linspace(SHORTEST, LONGEST, LONGEST - SHORTEST + 1);
   const length = choice({
-    label: `Letters (it learned ${low} to ${high})`,
+    label: `Letters (training: ${low} to ${high})`,
     options: sizes.map(String),
     onchange(i) {
       const word = model.get("word") + kept.slice(model.get("word").length);
@@ -98,10 +98,10 @@ function render({ model, el }) {
   const right = h("data", { "data-name": "right" });
   const [told, later] = [h("span"), h("span")];
   const lens = heatmap({
-    label: "What it would write next, after each layer",
+    label: "Predictions of the next token, after each layer",
     rows: ["embedding", ...linspace(1, net.layers, net.layers).map((i) => `layer ${i}`)],
     columns: [">"],
-    ...{ rowTitle: "after", columnTitle: "having read", cellHeight: 28 },
+    ...{ rowTitle: "after", columnTitle: "last token read", cellHeight: 28 },
     onpick(_, j) {
       inside.open = true;
       update(model, { position: model.get("word").length + j });
@@ -112,34 +112,34 @@ function render({ model, el }) {
 
   const title = headLine();
   const map = heatmap({
-    label: "Weights of the head shown",
-    ...{ rows: ["a"], columns: ["a"], rowTitle: "at", columnTitle: "looks at", maxCell: 32 },
+    label: "Attention weights of the head shown",
+    ...{ rows: ["a"], columns: ["a"], rowTitle: "query", columnTitle: "key", maxCell: 32 },
   });
   const place = slider({
-    ...{ label: "Place", min: 1, max: 2 * LONGEST + 1, step: 1, value: 1 },
+    ...{ label: "Position", min: 1, max: 2 * LONGEST + 1, step: 1, value: 1 },
     text: (x) => `${Math.round(x)} of ${seen.read.length}, ${tokens[seen.read[Math.round(x) - 1]]}`,
     oninput: (x) => update(model, { position: Math.round(x) - 1 }),
   });
   const heads = headButtons(net.layers, net.heads, (layer, head) => update(model, { layer, head }));
   const predict = predictFirst({
-    question: "From the place chosen above, at which place does this head look most?",
-    ...{ label: "Your guess: place", min: 1, max: 2 * LONGEST + 1, step: 1, digits: 0 },
+    question: "At the position chosen above, which position has this head's largest weight?",
+    ...{ label: "Your guess: position", min: 1, max: 2 * LONGEST + 1, step: 1, digits: 0 },
     answer: () => 1 + largest(seen.weights[model.get("layer")][model.get("head")][at()]),
     covered: [map.el, heads.el],
     onchange: () => live?.redraw(),
   });
   const [sumsTitle, chancesTitle] = [0, 1].map(() => headLine());
   const sums = stream(seen.steps.map((step) => step.name));
-  const chances = bars({ label: "Chance of each next token" });
+  const chances = bars({ label: "Probability of each next token" });
   const inside = h("details");
   el.append(
-    h("fieldset", {}, h("legend", {}, "The word that it reads"), toolRow(...selects)),
+    h("fieldset", {}, h("legend", {}, "Input word"), toolRow(...selects)),
     length.el,
     columns({
       result: [
-        headLine("What it would write next"),
+        headLine("Prediction of the next token"),
         lens.el,
-        formulaLine(told, right, " tokens are right.", later),
+        formulaLine(told, right, " tokens are correct.", later),
       ],
       controls: [
         ...boxes.map((box) => box.el),
@@ -154,14 +154,12 @@ function render({ model, el }) {
     (name) => model.get(name) !== (model.first ?? model.get)(name),
   );
   inside.append(
-    h("summary", {}, "Look inside at one place"),
+    h("summary", {}, "Inspect one position"),
     columns({
       result: [title, map.el],
       controls: [
         place.el,
-        noteLine(
-          "All heads, and how much of their weight is on the letter that comes next, while they write:",
-        ),
+        noteLine("All heads, with their average weight on the letter to be predicted, from > on:"),
         heads.el,
         predict.el,
       ],
@@ -170,7 +168,7 @@ function render({ model, el }) {
       result: [
         sumsTitle,
         sums.el,
-        noteLine(net.pre ? "Each part reads a normed copy." : "Each sum is normed."),
+        noteLine(net.pre ? "The input of each part is normalised." : "Each sum is normalised."),
       ],
       controls: [chancesTitle, chances.el],
     }),
@@ -191,15 +189,15 @@ function render({ model, el }) {
     for (const range of [place.range, predict.range]) range(1, seen.read.length);
     heads.set(seen.weights, seen.shares);
     told.textContent = switches.forced
-      ? `It is given ${quote(spell(seen.read))} and says ${quote(spell(seen.says))}: `
-      : `It reads ${quote(word)} and writes ${quote(spell(seen.written))}: `;
+      ? `The model reads ${quote(spell(seen.read))} and predicts ${quote(spell(seen.says))}: `
+      : `The model reads ${quote(word)} and writes ${quote(spell(seen.written))}: `;
     show(right, seen.right, 0);
     right.append(` of ${n + 1}`);
     // It writes when nothing later is there; what is shown above is said once all is.
     later.textContent =
       switches.forced || String(seen.says) === String(seen.written)
         ? ""
-        : ` Once all of that stands there, it says ${quote(spell(seen.says))}.`;
+        : ` If it then reads all of this at once, it predicts ${quote(spell(seen.says))}.`;
   }
   function draw() {
     const { layer, head, position: _, ...state } = read();
@@ -220,7 +218,7 @@ function render({ model, el }) {
       {
         columns: names.slice(n),
         mark: (i, j) => tokens[largest(asked[i][j])] + (i === net.layers && wrong(i, j) ? "✗" : ""),
-        say: (i, j) => (wrong(i, j) ? `wrong: ${tokens[seen.truth[j]]} comes next` : "right"),
+        say: (i, j) => (wrong(i, j) ? `wrong: ${tokens[seen.truth[j]]} is correct` : "correct"),
         over(group, box) {
           group.replaceChildren();
           if (t >= n) frame(group, box(0, t - n), 1, asked.length);
@@ -228,7 +226,7 @@ function render({ model, el }) {
       },
     );
     place.set(t + 1);
-    here.textContent = `Without the later places, the scores at place ${t + 1} would differ by at most `;
+    here.textContent = `Without the later positions, the logits at position ${t + 1} would differ by at most `;
     show(leaked, leak(net, seen.read, seen.lens[net.layers], t, switches));
     title.textContent = `Layer ${layer + 1}, head ${head + 1}`;
     heads.choose(layer, head);
@@ -237,18 +235,18 @@ function render({ model, el }) {
       over: (group, box) => frame(group, box(t, 0), names.length),
       mask: (i, j) => !switches.mask || j <= i,
       say: (i, j) =>
-        `from place ${i + 1} to place ${j + 1}${i >= n && i + j === 2 * n - 1 ? ", the letter that comes next" : ""}`,
+        `from position ${i + 1} to position ${j + 1}${i >= n && i + j === 2 * n - 1 ? ", the letter to be predicted" : ""}`,
     });
     const last = found[net.layers][t];
-    const spot = `place ${t + 1}, ${names[t]}`;
+    const spot = `position ${t + 1}, ${names[t]}`;
     sumsTitle.textContent = `Length of the vector at ${spot}`;
     sums.set(seen.steps, t);
-    chancesTitle.textContent = `What may come after ${spot}`;
+    chancesTitle.textContent = `Probability of the next token at ${spot}`;
     chances.set(last, tokens);
     const most = largest(seen.weights[layer][head][t]);
     announce(
       el,
-      `${told.textContent}${seen.right} of ${n + 1} right.${later.textContent} At ${spot}: ${tokens[largest(last)]} next, ${fixed(Math.max(...last))}. ${title.textContent} looks most at place ${most + 1}, ${names[most]}`,
+      `${told.textContent}${seen.right} of ${n + 1} correct.${later.textContent} At ${spot}: ${tokens[largest(last)]} next, ${fixed(Math.max(...last))}. ${title.textContent} has its largest weight at position ${most + 1}, ${names[most]}`,
     );
   }
   const live = bind(model, MOVED, draw);

@@ -38,7 +38,7 @@ def check_word(name: str, value: Any) -> str:
 
 
 class TransformerXray(Explorable):
-    """A tiny trained Transformer that writes words backwards, opened up while it does.
+    """The inside of a tiny trained Transformer while it writes words backwards.
 
     It reads a word and ">", and writes the letters from last to first, then ".". It runs in the
     page: the letters change, the causal mask is lifted, positions are left out, the true answer is
@@ -110,9 +110,9 @@ class TransformerXray(Explorable):
             groups[group] = groups.get(group, 0) + size
         return paragraph(
             "Interactive figure: X-ray of a tiny Transformer. It reads a word such as “"
-            f"{self.word}”, writes it backwards, and shows its attention, its residual stream and "
-            f"its probabilities while it does. It has {sum(sizes.values()):,} weights:"
-        ) + table(["part", "weights"], groups.items())
+            f"{self.word}” and writes it backwards. The figure shows its attention weights, its "
+            f"residual stream and its probabilities. It has {sum(sizes.values()):,} parameters:"
+        ) + table(["part", "parameters"], groups.items())
 
 
 def _layers(network: Packed) -> int:

@@ -28,7 +28,7 @@ function thumb(layer, head, onclick) {
     canvas.style.width = `${(SIDE * PIXELS) / matrix.length}px`;
     show(data, share);
     const name = `Layer ${layer + 1}, head ${head + 1}`;
-    attr(el, { "aria-label": `${name}: ${fixed(share)} of its weight on the next letter` });
+    attr(el, { "aria-label": `${name}: weight ${fixed(share)} on the letter to be predicted` });
   };
   return { el, set };
 }
@@ -74,7 +74,7 @@ export function stream(names) {
     const el = h("tr", {}, h("th", { scope: "row" }, name), ...cells.map((cell) => cell.el));
     return { cells, el };
   });
-  const top = ["", "adds", "length then"].map((text) =>
+  const top = ["", "added", "sum"].map((text) =>
     text ? h("th", { scope: "col" }, text) : h("td"),
   );
   const el = h(
