@@ -120,7 +120,7 @@ function render({ model, el }) {
   });
   const top = (text, values = {}) => h("th", { scope: "col", ...values }, text);
   const group = h("th", { colspan: 3, scope: "colgroup" }, "what it saves");
-  const tops = ["beside all others", "alone", "on average"].map((text) => top(text));
+  const tops = ["with all others on", "alone", "on average"].map((text) => top(text));
   const table = h(
     "table",
     { class: "d2lx-heads" },
@@ -140,10 +140,10 @@ function render({ model, el }) {
   const [note, orders] = [noteLine(), noteLine()];
   const { count, pick } = knobs(model);
   const gives = kinds.map((kind) => INSTEAD[kind]);
-  const instead = pick("instead", "A head that is off gives", gives, kinds);
+  const instead = pick("instead", "Output of a head that is off", gives, kinds);
   instead.el.hidden = kinds.length < 2;
   const predict = predictOne({
-    question: "Which single head can be switched off at the least cost, all others being on?",
+    question: "Which single head can be switched off at the least cost, while all others are on?",
     options: heads.map((i) => `Head ${i + 1}`),
     opening: "The losses are hidden; the maps are not. Choose a head, then reveal.",
     covered: [...bars, levels[0].el, told, ...rows.flatMap((row) => row.cells)],
@@ -152,8 +152,8 @@ function render({ model, el }) {
       const best = costs.indexOf(Math.min(...costs));
       const [mine, least] = [costs[guess], costs[best]].map(signed);
       return mine === least
-        ? `You said head ${guess + 1}, and no head is missed less: ${mine}.`
-        : `You said head ${guess + 1}: without it ${mine}. Without head ${best + 1} only ${least}.`;
+        ? `You chose head ${guess + 1}, and no head costs less: ${mine}.`
+        : `You chose head ${guess + 1}: without it ${mine}. Without head ${best + 1} only ${least}.`;
     },
   });
 
@@ -194,9 +194,9 @@ function render({ model, el }) {
       columns({
         result: [title, map.el],
         controls: [
-          headLine("Where each head looks"),
+          headLine("Where each head attends"),
           part("d2lx-looks", ...rows.map((row) => row.maps[0].el)),
-          noteLine("Rows ask, columns are looked at; more ink, more weight."),
+          noteLine("Rows are queries, columns are keys; darker means more weight."),
           ...[head.el, view.el, scale],
         ],
       }),
@@ -241,13 +241,11 @@ function render({ model, el }) {
       });
     });
     note.textContent =
-      "Beside all others: what is lost when this head alone is off." +
-      (kind === "mean"
-        ? " Its mean: what a head gives on average over the data, whatever it looks at."
-        : "");
+      "With all others on: what is lost when only this head is off." +
+      (kind === "mean" ? " Its mean: the average output of the head over the data." : "");
     orders.textContent =
       "Alone: what it saves when no other is on. On average: over all orders in which the heads can " +
-      `be switched on, its Shapley value; these sum to what all save together, ${fixed(found[0] - found.at(-1), digits())}.`;
+      `be switched on, its Shapley value; these add up to what all heads save together, ${fixed(found[0] - found.at(-1), digits())}.`;
   });
   const drawLoss = once((on) => {
     const found = losses();
@@ -299,8 +297,8 @@ function render({ model, el }) {
     title.textContent = `Head ${i + 1}${off ? " (off)" : ""}: ${shown}`;
     const byWeight = shown === "weights";
     scale.textContent = byWeight
-      ? "Each query's weights sum to 1. They say how much of a value a head takes, not how much that changes the output."
-      : `Weight × length of what the head makes of the value, as a share of the largest of all heads here, ${short(one.largest)}.`;
+      ? "Each query's weights sum to 1. They show how much of a value a head takes, not how much that changes the output."
+      : `Weight × length of the vector that arrives, as a share of the largest of all heads here, ${short(one.largest)}.`;
     map.set((byWeight ? one.weights : one.shares)[i], {
       rows: one.queries,
       columns: one.keys,

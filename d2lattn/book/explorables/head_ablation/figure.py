@@ -1,4 +1,4 @@
-"""Head ablation bench (chapter 5b): heads switched off, and what weight and contribution say."""
+"""Head ablation bench (chapter 5b): heads switched off, beside their weights and contributions."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -60,9 +60,9 @@ class HeadAblation(Explorable):
     """Heads of a trained attention, switched on and off; weight beside contribution.
 
     The loss of every subset of the heads is given, so switching computes nothing. For each head the
-    figure shows its weights, what they contribute (weight times the length of what the head makes
-    of the value: the norm of that part of the output), and how much the head lowers the loss:
-    beside all others, alone, and on average over all orders in which heads can be switched on
+    figure shows its weights, their contributions (weight times the length of the vector that
+    arrives from the value: the norm of that part of the output), and how much the head lowers the
+    loss: with all others on, alone, and on average over all orders of switching heads on
     (its Shapley value; over all heads these sum to what all of them save together).
 
     Args:
@@ -87,7 +87,7 @@ class HeadAblation(Explorable):
     >>> one = {"queries": ["q"], "keys": ["a", "b"], "weights": [[[0.5, 0.5]], [[0, 1]]],
     ...        "lengths": [[2, 1], [0, 3]]}
     >>> bench = HeadAblation([one], {"zero": [8, 5, 2, 1]}, measure="error")
-    >>> bench.worth()  # beside all others, alone, on average
+    >>> bench.worth()  # with all others on, alone, on average
     [(1.0, 3.0, 2.0), (4.0, 6.0, 5.0)]
     """
 
@@ -123,7 +123,7 @@ class HeadAblation(Explorable):
         check_indices(state, head=num_heads, example=len(examples))
 
     def worth(self) -> list[tuple[float, float, float]]:
-        """For each head, how much it lowers the loss: beside all others, alone, on average."""
+        """How much each head lowers the loss: with all others on, alone, on average."""
         losses = self.losses[self.instead]
         return [
             (losses[-1 - 2**h] - losses[-1], losses[0] - losses[2**h], share)
@@ -135,11 +135,11 @@ class HeadAblation(Explorable):
         off = {"zero": "zeros", "mean": "its mean"}[self.instead]
         losses = self.losses[self.instead]
         return paragraph(
-            f"Interactive figure: head ablation bench. {self.measure} of a trained attention, "
-            f"{losses[-1]:.3g} with all {len(self.on)} heads and {losses[0]:.3g} with none; a head "
-            f"that is off gives {off}. By how much a head lowers it:"
+            f"Interactive figure: head ablation bench. {self.measure} of a trained layer: "
+            f"{losses[-1]:.3g} with all {len(self.on)} heads and {losses[0]:.3g} with none; the "
+            f"output of a head that is off is {off}. By how much each head lowers it:"
         ) + table(
-            ["head", "beside all others", "alone", "on average"],
+            ["head", "with all others on", "alone", "on average"],
             [(h + 1, *worth) for h, worth in enumerate(self.worth())],
         )
 

@@ -8,7 +8,7 @@ export const place = (on) => sum(on.map((one, h) => (one ? 2 ** h : 0)));
 export const countHeads = (losses) => Math.round(Math.log2(losses.length));
 
 /**
- * How much each head lowers the loss: beside all others, alone, and on average over all orders in
+ * How much each head lowers the loss: with all others on, alone, and on average over all orders in
  * which heads can be switched on. The averages sum to what all heads save together.
  * @param {number[]} losses
  */

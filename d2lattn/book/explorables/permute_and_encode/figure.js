@@ -21,7 +21,7 @@ function render({ model, el }) {
   const [order, waves] = [orderView(model, redraw), wavesView(model, redraw)];
   const views = [order, waves];
   const { pick } = knobs(model);
-  const view = pick("view", "View", ["words change places", "waves of positions"], VIEWS);
+  const view = pick("view", "View", ["words change places", "sinusoidal positions"], VIEWS);
   const further = Object.values(order.further).map((parts) => h("div", {}, ...parts));
   const fold = columns({ result: [], controls: [view.el, further[0]], more: [further[1]] });
   el.append(...views.map((one) => one.el), more(model, ["view"], [fold]));

@@ -60,7 +60,7 @@ def compact(rows: list[list[float]], widget: Any = None) -> list[list[float]]:
 
 
 class PermuteAndEncode(Explorable):
-    """Self-attention over a sentence whose words the reader moves, and the waves that tell places.
+    """Self-attention over a sentence whose words the reader moves, and sinusoidal positions.
 
     In the first view, each output row stands beside the row that the same word gets in the first
     order. Without positions it is the same row; with them it changes, and by how much is shown:
@@ -137,6 +137,6 @@ class PermuteAndEncode(Explorable):
             for number, word in enumerate(self.tokens)
         ]
         return paragraph(
-            "Interactive figure: words change places. Without positions their answers move along "
-            "unchanged; with positions they change. A second view shows the waves of positions."
-        ) + table(["word", "first place", "place now"], rows)
+            "Interactive figure: words change places. Without positions, their outputs move with "
+            "them unchanged; with positions they change. A second view shows the encoding."
+        ) + table(["word", "first position", "position now"], rows)

@@ -42,7 +42,7 @@ export function orderView(model, redraw) {
   function move(/** @type {number} */ t, /** @type {number} */ place) {
     const order = orderNow();
     if (place < 0 || place >= n || order[place] === t)
-      announce(rows.el, `${names[t]} stands at the end`);
+      announce(rows.el, `${names[t]} is at the end`);
     else update(model, { order: moved(order, t, place), word: t });
   }
   // Each word to a place at random.
@@ -71,10 +71,10 @@ export function orderView(model, redraw) {
   const verdict = headLine();
   const matrix = heatmap({
     ...{ label: "Weights in this order", rows: names, columns: names },
-    ...{ rowTitle: "word", columnTitle: "looks at" },
+    ...{ rowTitle: "word", columnTitle: "attends to" },
   });
   const predict = predictFirst({
-    question: `By how much will the answer of “${names[asked]}” change?`,
+    question: `By how much will the output for “${names[asked]}” change?`,
     label: "Your guess: ‖y′ − y‖",
     ...{ min: 0, max: 2, step: 0.01 },
     answer: () => compare(read()).changes[asked],
@@ -83,7 +83,7 @@ export function orderView(model, redraw) {
   });
   for (const name of MOVED.slice(0, 2)) model.on(`change:${name}`, predict.refresh);
   const el = columns({
-    result: [headLine("Each word’s answer"), rows.el, verdict],
+    result: [headLine("Each word’s output"), rows.el, verdict],
     controls: [row.el, positions.el, toolRow(resetButton(model, MOVED, () => predict.stop()))],
   });
   const first = button("First order", () =>
@@ -98,7 +98,7 @@ export function orderView(model, redraw) {
       ),
       predict.el,
     ],
-    more: [headLine("Who looks at whom"), matrix.el],
+    more: [headLine("Attention weights"), matrix.el],
   };
 
   function draw() {
@@ -114,12 +114,12 @@ export function orderView(model, redraw) {
 
     const others = changes.filter((change) => change >= SAME).length;
     const how = state.positions ? "With positions" : "Without positions";
-    let told = `${how}: every answer moved along, and none changed.`;
-    if (others) told = `${how}: ${others} of ${n} answers changed.`;
+    let told = `${how}: every output moved with its word, and none changed.`;
+    if (others) told = `${how}: ${others} of ${n} outputs changed.`;
     if (found.still) told = `${how}: this is the first order. Move a word.`;
     verdict.textContent = told;
 
-    announce(el, `${names[t]} at place ${places[t] + lowest}. ${told}`);
+    announce(el, `${names[t]} at position ${places[t] + lowest}. ${told}`);
   }
   return { el, further, draw };
 }

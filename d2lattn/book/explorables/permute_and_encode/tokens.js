@@ -56,7 +56,7 @@ export function tokenRow(names, onmove, onpick) {
     order.forEach((t, place) => {
       attr(tokens[t], {
         "aria-valuenow": place + 1,
-        "aria-valuetext": `place ${place + 1} of ${names.length}`,
+        "aria-valuetext": `position ${place + 1} of ${names.length}`,
         "aria-current": t === picked ? "true" : null,
         tabindex: t === picked ? 0 : -1,
       }).replaceChildren(names[t], positions ? `\n+ place ${place}` : "");

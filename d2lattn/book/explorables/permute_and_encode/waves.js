@@ -105,7 +105,7 @@ export function wavesView(model, redraw) {
         update(model, { frequencies: next });
       },
     });
-    attr(on.input, { "aria-label": `Hand that turns once in ${label} places` });
+    attr(on.input, { "aria-label": `Hand that rotates once in ${label} positions` });
     on.el.prepend(face.svg);
     return { ...face, on };
   });
@@ -132,7 +132,7 @@ export function wavesView(model, redraw) {
       position.el,
       offset.el,
       toolRow(
-        button("Fastest hand alone", () =>
+        button("Fastest hand only", () =>
           update(model, { frequencies: SPEEDS.map((_, j) => j === 0) }),
         ),
         resetButton(model, MOVED),
@@ -141,7 +141,7 @@ export function wavesView(model, redraw) {
     more: [
       formula,
       noteLine(
-        "Map: full ink 1, none −1. Hands: long at i, short at i+δ; below: places in a turn. Curve: from i, dashed from 0.",
+        "Map: dark 1, light −1. Hands: long at i, short at i+δ; below: positions per rotation. Curve: from i, dashed from 0.",
       ),
     ],
   });
