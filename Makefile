@@ -13,18 +13,18 @@ TORCH_RELEASE ?= $(shell sed -n 's/^\(torch[<>=][^ ]*\).*/\1/p' requirements.txt
 START := /lab/tree/chapters/start.ipynb
 NOTEBOOKS := $(wildcard chapters/*/*.ipynb) chapters/which-would-you-sign.ipynb
 BUILD := $(BIN)/jupyter-book build . --warningiserror --nitpick --keep-going
-# One worker more than there are processors (conftest.py), but at most four: each holds PyTorch,
-# a browser or a notebook's kernel.
+# One worker more than processors (conftest.py), but at most four, because each loads PyTorch, a
+# browser or a kernel.
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-# Keep compiled bytecode even where the environment forbids it; each run would compile again.
+# Write bytecode even where the environment forbids it, so that modules are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: lab book serve check fast test lint types javascript unit nbval browser weekly matrix \
 	audit links notebooks words zip pdf slides figures clean
 
-# Trust our own notebooks, so that figures show before a cell is run.
+# Trust our notebooks, so that JupyterLab shows stored figures.
 lab: .venv/readers
 	@$(BIN)/python -m tools.run_notebooks --trust
 	$(BIN)/jupyter lab "--LabApp.default_url=$(START)"
@@ -37,19 +37,19 @@ book: .venv/readers
 serve: book
 	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
 
-# About a minute: lint, types and the quick tests.
+# Lint, types and the quick tests, in about a minute
 check: .venv/installed
 	@$(MAKE) --no-print-directory --jobs=3 lint types fast
 
 fast: .venv/installed
 	$(PYTEST) -p no:nbval --doctest-modules --hypothesis-profile=quick \
-		-m "not slow and not browser" --quiet tests d2lattn
+		-m "not slow and not browser" --quiet tests d2lattn tools website
 
-# Everything. The book is built from nothing, so that removed pages and terms are noticed.
+# Everything. The book is built from scratch, to notice removed pages and terms.
 test: .venv/installed
 	@rm -rf _build
 	@$(MAKE) --no-print-directory --jobs=2 book lint types javascript
-	$(PYTEST) --nbval --doctest-modules --durations=25 tests d2lattn $(NOTEBOOKS)
+	$(PYTEST) --nbval --doctest-modules --durations=25 tests d2lattn tools website $(NOTEBOOKS)
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -59,14 +59,14 @@ lint: .venv/installed
 types: .venv/installed
 	$(BIN)/mypy
 
-# Skipped without Node, except in CI. Readers and the book need no Node.
+# Skipped without Node, except in CI. Neither readers nor the book need Node.
 javascript:
 	@if command -v npm >/dev/null; then cd javascript && npm ci --silent && npm --silent test; \
 	elif [ "$$CI" = true ]; then echo "npm is missing: figures cannot be tested"; exit 1; \
 	else echo "no npm: the figures' own tests are skipped"; fi
 
 unit: .venv/installed
-	$(PYTEST) --doctest-modules --ignore=tests/pages tests d2lattn
+	$(PYTEST) --doctest-modules --ignore=tests/pages tests d2lattn tools website
 
 nbval: .venv/installed
 	$(PYTEST) --nbval --durations=3 $(NOTEBOOKS)
@@ -74,11 +74,11 @@ nbval: .venv/installed
 browser: book .venv/installed
 	$(PYTEST) tests/pages tests/book
 
-# Tests that take minutes: train the translators again, run every walk in JupyterLab.
+# Tests that take minutes, such as training the translators again.
 weekly: book .venv/installed
 	$(PYTEST) -p no:nbval -m weekly --durations=5 tests
 
-# Other processors, Pythons and PyTorchs (noxfile.py); about an hour.
+# Other versions of Python and PyTorch (noxfile.py); about an hour
 matrix: .venv/installed
 	$(BIN)/nox
 
@@ -98,7 +98,7 @@ notebooks: .venv/readers
 
 # After a change of words: recompute reading times and cell names; nothing is run.
 words: .venv/readers
-	@$(BIN)/python -m tools.honest_time --write >/dev/null
+	@$(BIN)/python -m tools.reading_time --write >/dev/null
 
 # The book as one file; the walks as PDF (needs Chromium); slides (needs Node); figures
 zip: book

@@ -1,4 +1,4 @@
-"""How tests share the processors: `pytest --numprocesses=auto` starts several workers."""
+"""How tests are distributed over workers (`pytest --numprocesses=auto`)."""
 
 import os
 import sys
@@ -13,16 +13,16 @@ from hypothesis import settings
 
 settings.register_profile("quick", max_examples=25)  # for `make check`
 
-# Tests that mostly wait, for JupyterLab or for frames: others compute meanwhile
-WAITING = ("test_jupyterlab.py", "test_jupyterlab_whole.py", "test_explorable_speed.py")
+# Files whose tests mostly wait, for JupyterLab or for frames; they start early
+WAITING = ("test_jupyterlab.py", "test_explorable_speed.py")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # The workers fill the processors; set before PyTorch is loaded, and inherited by kernels
+    # One thread per worker; set before PyTorch is loaded, and inherited by kernels
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give matplotlib a font list of its own, without warnings; start kernels as forks."""
+    """Give matplotlib a temporary font cache; start notebooks' kernels as forks."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         fonts = tempfile.TemporaryDirectory(prefix="fonts-", ignore_cleanup_errors=True)
         os.environ["MPLCONFIGDIR"] = fonts.name
@@ -33,26 +33,26 @@ def pytest_configure(config: pytest.Config) -> None:
         use_forked_kernels()
 
 
-def is_shared_out(path: Path) -> bool:
-    """Tell whether each test of a file may go to another worker: those that open pages may."""
+def is_split(path: Path) -> bool:
+    """Return whether the tests of a file may run on several workers: those that open pages may."""
     return path.parts[-3:-1] in (("tests", "pages"), ("book", "explorables")) and (
         path.name not in WAITING
     )
 
 
 def priority(path: Path) -> int:
-    """Order tests so that all workers end together: long ones first, single ones last."""
+    """Rank a file so that all workers finish together: long files first, split ones last."""
     if path.name == "walk.ipynb":
         return 0
     if path.name in WAITING:
         return 1
     if path.suffix == ".ipynb":
         return 2
-    return 4 if is_shared_out(path) else 3
+    return 4 if is_split(path) else 3
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Order tests; leave weekly ones out until they are asked for."""
+    """Order tests, and deselect weekly ones unless `-m weekly` selects them."""
     if "weekly" not in config.option.markexpr:
         weekly = [item for item in items if item.get_closest_marker("weekly")]
         config.hook.pytest_deselected(items=weekly)
@@ -63,15 +63,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give whole files to a worker: a notebook's cells need one kernel, in their order."""
+    """Keep the tests of a file on one worker, because the cells of a notebook share a kernel."""
     from xdist.scheduler import LoadScopeScheduling
 
     class FilesOrPages(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.split("::")[0]
-            return nodeid if is_shared_out(Path(path)) else path
+            return nodeid if is_split(Path(path)) else path
 
-    config.option.loadscopereorder = False  # keep the order above
+    config.option.loadscopereorder = False  # keep our order
     return FilesOrPages(config, log)
 
 

@@ -9,7 +9,6 @@ import math
 import statistics
 import time
 from collections.abc import Callable
-from functools import partial
 from itertools import product
 
 import torch
@@ -17,14 +16,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import d2lattn as d2l
-import d2lattn.bare_after as after
 from benchmarks.measure import median_times, peak_memory
 from benchmarks.report import named, output_parser, table, write_report
 
 SIZES = [(32, 64), (16, 128), (8, 256), (8, 512), (4, 1024)]  # sequences, keys (and queries) each
 HEADS = 8
 PLACES = 11  # where tensors happen to lie moves a time by up to 15 %: so many sets are timed
-REPEATS = 5  # of the kernel beside itself
 MULTI_HEAD_SIZES = [  # sequences, positions, width of all heads, heads
     (64, 10, 256, 4),
     (32, 64, 256, 4),
@@ -33,7 +30,6 @@ MULTI_HEAD_SIZES = [  # sequences, positions, width of all heads, heads
     (1, 2048, 256, 8),
 ]
 MEMORY_LENGTHS = (512, 1024, 2048, 4096)
-OPTIONS_SIZE, WINDOW = (4, 512, 256, 8), 64  # as in MULTI_HEAD_SIZES; a window of so many places
 SCORE_WIDTH, SCORE_LENGTHS = 64, (64, 128, 256, 512)
 Attention = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
 
@@ -112,38 +108,6 @@ def dot_product_table(width: int, sizes: list[tuple[int, int]], masked: bool, se
     return table([("B × H × Q × K", ""), ("pass", ""), *named(names, ".2f"), *memory], rows)
 
 
-def control_table(seconds: float):
-    """Compare two ways of timing, of the kernel beside itself and beside ours."""
-    ours = d2l.DotProductAttention(0)
-    attentions = {"once": bare, "explicit": explicit, "again": partial(bare), "ours": ours}
-    ways = {
-        "kernel, in pairs": ("once", "again"),
-        "kernel, explicit between": ("once", "explicit", "again"),
-        "ours, in pairs": ("once", "ours"),
-        "ours, explicit between": ("once", "explicit", "ours"),
-    }
-    rows = []
-    for batch, length in SIZES[:2]:
-        ratios: dict[str, list[float]] = {way: [] for way in ways}
-        for _ in range(REPEATS):
-            rounds: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
-            for _ in range(PLACES):
-                tensors = inputs(batch, HEADS, length, 32)
-                lens = torch.randint(length // 2, length + 1, (batch,))
-                functions = tasks(attentions, tensors, lens, back=False)
-                for way, names in ways.items():
-                    taken = {name: functions[name] for name in names}
-                    rounds[way].append(median_times(taken, seconds / PLACES, least=3))
-            for way, times in rounds.items():
-                once, *_, other = (
-                    statistics.median(medians[name] for medians in times) for name in ways[way]
-                )
-                ratios[way].append(other / once)
-        cells = [{"least": min(values), "most": max(values)} for values in ratios.values()]
-        rows.append([f"{batch} × {HEADS} × {length} × {length}", *cells])
-    return table([("B × H × Q × K", ""), *named(ways, "<.2f")], rows)
-
-
 def four_layers(module: d2l.MultiHeadAttention, attention: Attention) -> Attention:
     """Put a module's four linear layers around an attention, and nothing else."""
 
@@ -181,53 +145,6 @@ def multi_head_forms(width: int, heads: int) -> tuple[dict[str, Attention], list
     return forms, [*ours.parameters(), *theirs.parameters()]
 
 
-def option_forms(
-    length: int, width: int, heads: int
-) -> dict[str, tuple[d2l.MultiHeadAttention, Attention]]:
-    """Make ours with each option, and the kernel between ours' layers with the same, made before.
-
-    What depends on places alone (angles, biases, a mask) the second has worked out in advance.
-    """
-    head_dim, i = width // heads, torch.arange(length)
-    omega = 10000.0 ** (-torch.arange(0, head_dim, 2) / head_dim)
-    turns = torch.polar(torch.ones(length, head_dim // 2), i[:, None] * omega)  # (N, D / 2H)
-
-    def turn(X: Tensor) -> Tensor:
-        pairs = torch.view_as_complex(X.unflatten(-1, (-1, 2)))  # (B, H, N, D / 2H)
-        return torch.view_as_real(pairs * turns).flatten(-2)
-
-    def rotary(q: Tensor, k: Tensor, v: Tensor, lens: Tensor | None) -> Tensor:
-        return bare(turn(q), turn(k), v, lens)
-
-    def grouped(q: Tensor, k: Tensor, v: Tensor, lens: Tensor | None) -> Tensor:
-        return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
-
-    def masked(mask: Tensor) -> Attention:
-        return lambda q, k, v, lens: F.scaled_dot_product_attention(q, k, v, mask)
-
-    far = (i[:, None] - i).abs()
-    forms: dict[str, tuple[dict, Attention]] = {
-        "none": ({}, bare),
-        "rotary": ({"relative": d2l.RotaryPositions(head_dim)}, rotary),
-        "ALiBi": (
-            {"relative": d2l.LinearBiases(heads)},
-            masked(after.distance_bias(heads, length)[None]),  # (1, H, N, N)
-        ),
-        "grouped": ({"num_kv_heads": heads // 4}, grouped),
-        "one shared": ({"num_kv_heads": 1}, grouped),
-        "window": ({"window": WINDOW}, masked(far < WINDOW)),
-        "window + first": (
-            {"window": WINDOW - 1, "num_first": 1},
-            masked((far < WINDOW - 1) | (i == 0)),
-        ),
-    }
-    made = {}
-    for name, (options, attention) in forms.items():
-        ours = d2l.MultiHeadAttention(width, width, width, width, heads, 0, **options)
-        made[name] = ours, four_layers(ours, attention)
-    return made
-
-
 def training_steps(
     batch: int, length: int, width: int, heads: int
 ) -> dict[str, Callable[[], object]]:
@@ -256,29 +173,6 @@ def multi_head_table(seconds: float):
         rows.append([" × ".join(map(str, sizes)), *(1e3 * times[name] for name in names), *ratios])
     columns = *(f"{name}, ms" for name in names), *(f"ours / {name}" for name in names[1:])
     return table([("B × N × D × H", ""), *named(columns, ".2f")], rows)
-
-
-def options_table(seconds: float):
-    """Time what each option costs, beside the kernel with the same and with none."""
-    batch, *sizes = OPTIONS_SIZE
-    X = torch.randn(batch, sizes[0], sizes[1], requires_grad=True)
-    upstream = torch.randn_like(X)
-
-    def step(form: Attention, wanted: tuple[Tensor, ...]) -> Callable[[], object]:
-        return lambda: torch.autograd.grad(form(X, X, X, None), wanted, upstream)
-
-    forms, steps, rows = option_forms(*sizes), {}, []
-    for name, (ours, kernel) in forms.items():
-        torch.testing.assert_close(ours(X, X, X), kernel(X, X, X, None), rtol=0, atol=1e-5)
-        wanted = X, *ours.parameters()
-        steps[name, "ours"], steps[name, "kernel"] = step(ours, wanted), step(kernel, wanted)
-    times = median_times(steps, seconds, clock=time.process_time)
-    none = times["none", "kernel"]
-    for name in forms:
-        ours, kernel = times[name, "ours"], times[name, "kernel"]
-        rows.append([name, 1e3 * ours, 1e3 * kernel, ours / kernel, kernel / none, ours / none])
-    columns = "ours, ms", "kernel, ms", "ours / kernel", "kernel / none", "ours / none"
-    return table([("option", ""), *named(columns, ".2f")], rows)
 
 
 def multi_head_memory_table():
@@ -343,20 +237,13 @@ def dot_product_results(seconds: float) -> dict:
         "all_valid": dot_product_table(32, SIZES, False, seconds),
         "lengths": dot_product_table(32, SIZES, True, seconds),
         "wide": dot_product_table(64, SIZES[-2:], True, seconds),
-        "control": control_table(seconds),
     }
-    return {"places": PLACES, "repeats": REPEATS, "tables": tables}
+    return {"places": PLACES, "tables": tables}
 
 
 def multi_head_results(seconds: float) -> dict:
     """Compare multi-head attention."""
-    tables = {
-        "times": multi_head_table(seconds),
-        "memory": multi_head_memory_table(),
-        "options": options_table(seconds),
-    }
-    size = " × ".join(map(str, OPTIONS_SIZE))
-    return {"window": WINDOW, "options_size": size, "tables": tables}
+    return {"tables": {"times": multi_head_table(seconds), "memory": multi_head_memory_table()}}
 
 
 def scores_results(seconds: float) -> dict:

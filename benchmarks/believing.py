@@ -33,16 +33,16 @@ OWN = argparse.Namespace(
 REAL = argparse.Namespace(
     epochs=40, learning_rate=4e-3, decay_share=0.6, dropout=0.3, encoder_dropout=0.3, min_freq=2
 )
-# What is counted of each word, and how a table's column calls it
+# What is counted for each word, and the name of its column
 HIDDEN = {
-    "looked at": "without the state looked at",
+    "looked at": "without the largest",
     "second": "without the second",
     "own": "without its own",
     "random": "without a random one",
-    "worst": "looked at cost most",
+    "worst": "largest cost most",
 }
 REAL_HIDDEN = {key: name for key, name in HIDDEN.items() if key != "own"}
-REAL_HIDDEN["guess"] = "a guess would"
+REAL_HIDDEN["guess"] = "by chance"
 ARTICLES = {
     "article": "state at *the*",
     "noun": "state at the noun",
@@ -50,18 +50,18 @@ ARTICLES = {
     "all": "all",
 }
 PRONOUNS = {
-    "looked at": "state looked at",
+    "looked at": "the largest",
     "own": "state at the pronoun",
     "before": "both before it",
-    "looks before": "(looked at is one of these)",
+    "looks before": "(the largest is one of these)",
     "random": "a random one",
     "all": "all",
 }
 REWEIGHED = {
     "permuted": "permuted: change",
-    "looked at": "looked at alone: same",
+    "looked at": "largest alone: same",
     "another": "another alone: same",
-    "near": "with like probabilities",
+    "near": "with similar probabilities",
     "random": "a random one alone: same",
     "nothing": "none: same",
 }

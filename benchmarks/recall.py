@@ -23,6 +23,8 @@ from d2lattn.book.experiments import recall
 KEPT = Path("recall.jsonl")
 RATES = (0.01, 0.03, 0.1)
 WIDTHS = (8, 16, 32)
+NETWORKS = 5
+"""Side by side."""
 PAIRS = (*recall.TRAINED, 128)
 NUM_HEADS, HEAD = 8, 64
 WRITTEN = (64, 256, 1024, 4096, 16384)
@@ -36,7 +38,7 @@ def features(X: Tensor) -> Tensor:
 
 
 def measure(way: str, width: int, rate: float, networks: int, steps: int) -> dict:
-    """Train networks side by side, and ask them."""
+    """Train networks side by side, and count what they recall."""
     start = time.process_time()
     trained = recall.learn(way, width, rate, networks, steps)
     seconds = time.process_time() - start
@@ -115,11 +117,11 @@ def texts(num_positions: int) -> dict[str, Callable[[], Tensor]]:
 def recall_table(options: argparse.Namespace) -> dict:
     """Train what is missing, and give what networks recall, each way at its best rate."""
     rows = []
-    for way, width in product(recall.WAYS, options.widths):
+    for way, width in product(recall.WAYS, WIDTHS):
         runs = []
         for rate in RATES:
             run = {"way": way, "width": width, "rate": rate}
-            run |= {"networks": options.networks, "steps": options.steps}
+            run |= {"networks": NETWORKS, "steps": options.steps}
             runs.append(kept_or_made(options.keep, run, partial(measure, **run)))
         best = max(runs, key=lambda run: run["validation"])
         cells = [each([100 * share for share in best["test"][str(n)]]) for n in PAIRS]
@@ -154,8 +156,6 @@ def texts_table(options: argparse.Namespace) -> dict:
 def main() -> None:
     """Train what is missing, and report."""
     parser = output_parser(__doc__)
-    parser.add_argument("--widths", type=int, nargs="+", default=WIDTHS)
-    parser.add_argument("--networks", type=int, default=5, help="side by side")
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--written", type=int, nargs="+", default=WRITTEN, help="words so far")
     parser.add_argument("--texts", type=int, nargs="+", default=TEXTS, help="words of a text")
@@ -167,7 +167,7 @@ def main() -> None:
     tables = {"trained": recall_table, "steps": steps_table, "whole": texts_table}
     results = {
         "steps": options.steps,
-        "networks": options.networks,
+        "networks": NETWORKS,
         "rates": RATES,
         "tables": {name: make(options) for name, make in tables.items()},
     }

@@ -26,7 +26,7 @@ from benchmarks.translation import (
     length_table,
     training_parser,
 )
-from d2lattn.book.experiments.starts import RandomPlaces, RandomStarts, RandomTurns
+from d2lattn.book.experiments.random_positions import RandomPlaces, RandomStarts, RandomTurns
 from d2lattn.corpus import Corpus
 
 KEPT = Path("relative.jsonl")

@@ -1,4 +1,4 @@
-"""The small trainings of chapters 4 to 7, each with five seeds; the translators with three.
+"""The small trainings of chapters 4 to 7 and 12, each with five seeds; translators with three.
 
 python -m benchmarks.small_trainings trains what the pages speak of, and reports in
 reference/benchmarks/small-trainings.md. Each training is kept in a file as soon as it is done, and
@@ -9,9 +9,11 @@ import argparse
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
+import nbformat
 import torch
 
 import d2lattn as d2l
@@ -19,10 +21,11 @@ from benchmarks.measure import kept_or_made
 from benchmarks.relative import NUM_PAIRS, RECIPE, SIZES, WIDTH
 from benchmarks.report import each, output_parser, table, write_report
 from benchmarks.translation import bleu, fit_model, translate
-from d2lattn.book.experiments import cities, first_symbol, mixes, stacks
+from d2lattn.book.experiments import cities, first_symbol, local_attention, stacks
 from d2lattn.corpus import load_corpus
 
 KEPT = Path("small_trainings.jsonl")
+WALK = Path(__file__).parents[1] / "chapters" / "12-gpt" / "walk.ipynb"
 SEEDS = 5
 
 
@@ -43,11 +46,11 @@ def measure_layers(name: str, seed: int) -> tuple[float, ...]:
     return cities.error(model), *cities.multipliers(model).tolist()
 
 
-def measure_reach(name: str, seed: int) -> tuple[float, float]:
-    """Train a reach, without positions and with waves."""
-    make = mixes.REACHES[name]
-    blind, seeing = (mixes.learn(make, positions, seed) for positions in (None, mixes.waves))
-    return mixes.right(blind), mixes.right(seeing)
+def measure_reach(name: str, seed: int) -> tuple[float, ...]:
+    """Train with one reach, without positions and with sinusoids."""
+    make = local_attention.REACHES[name]
+    readers = (local_attention.learn(make, how, seed) for how in (None, local_attention.waves))
+    return tuple(map(local_attention.right, readers))
 
 
 def measure_depth(name: str, seed: int) -> tuple[float, float, float]:
@@ -69,6 +72,19 @@ def measure_depth(name: str, seed: int) -> tuple[float, float, float]:
 
 
 DEPTHS = {"1 + 1 blocks": 1, "2 + 2 blocks": 2}
+
+
+@cache
+def run_walk(seed: int) -> dict[str, tuple[float, int]]:
+    """Run the cells of chapter 12's walk with another seed, down to the results of its rules."""
+    names: dict[str, Any] = {}
+    for cell in nbformat.read(WALK, as_version=4).cells:
+        if cell.cell_type == "code" and "results" not in names:
+            exec(cell.source.replace("manual_seed(0)", f"manual_seed({seed})"), names)
+    return names["results"]
+
+
+RULES = "temperature 0.5", "temperature 1", "temperature 1.5", "top-k, k = 5", "top-p, p = 0.9"
 SHARES = {f"{number} of {width}": (number, width) for number, width in cities.SHARES}
 MULTIPLIED = {f"city {place}": 2 for place in range(1, cities.NUM_CITIES + 1)}
 EXPERIMENTS = {
@@ -96,7 +112,7 @@ EXPERIMENTS = {
     "reaches": Experiment(
         "6.4: a word looks only nearby",
         {"without positions": 1, "with waves": 1},
-        mixes.REACHES,
+        local_attention.REACHES,
         measure_reach,
     ),
     "norms": Experiment(
@@ -117,6 +133,12 @@ EXPERIMENTS = {
         DEPTHS,
         measure_depth,
         seeds=3,
+    ),
+    "rules": Experiment(
+        "12: five rules that choose the next token",
+        {"well formed": 0, "openings": 0},
+        (*RULES, "real sentences"),
+        lambda name, seed: run_walk(seed)[name],
     ),
 }
 

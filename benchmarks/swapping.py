@@ -17,8 +17,8 @@ from benchmarks.report import named, table, write_report
 from d2lattn.corpus import Pair
 
 COLUMNS = {
-    "looks at own": "looks most at its own",
-    "looked at": "state looked at",
+    "looks at own": "largest weight on its own",
+    "looked at": "state of largest weight",
     "own": "its own state",
     "random": "a random one",
     "all": "all",

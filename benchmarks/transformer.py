@@ -273,8 +273,8 @@ def sentences(options: argparse.Namespace) -> dict:
         "short": len(short),
         "sentences": SENTENCES,
         "tables": {
-            "written": table([("racer", ""), ("right", "d"), ("that sentence", "")], written),
-            "moved": table([("first place", "d"), ("that sentence", ""), ("BLEU", ".1f")], moved),
+            "written": table([("model", ""), ("right", "d"), ("that sentence", "")], written),
+            "moved": table([("position", "d"), ("that sentence", ""), ("BLEU", ".1f")], moved),
         },
     }
 
@@ -304,10 +304,10 @@ def race(options: argparse.Namespace, racers: Iterable[str] = RACERS) -> dict | 
         "seeds": options.seeds,
         "test": len(corpus.test),
         "tables": {
-            "bleu": table([("racer", ""), *named(splits, ".1f")], summarize(runs, splits.values())),
-            "costs": table([("racer", ""), ("parameters", ",d"), ("training, s", ".0f")], costs),
-            "lengths": length_table("racer", runs, each),
-            "places": table([("racer", ""), *named(places, ".1f")], summarize(placed, places)),
+            "bleu": table([("model", ""), *named(splits, ".1f")], summarize(runs, splits.values())),
+            "costs": table([("model", ""), ("parameters", ",d"), ("training, s", ".0f")], costs),
+            "lengths": length_table("model", runs, each),
+            "places": table([("model", ""), *named(places, ".1f")], summarize(placed, places)),
         },
     }
 

@@ -1,4 +1,4 @@
-"""GPT-2 and LLaMA, bare: the decoders of today, equal to the published ones.
+"""GPT-2 and LLaMA, bare: two decoders, equal to the published ones.
 
 A third page beside `bare` and `bare_after`, with their axes: B texts, N tokens,
 D width, H heads of queries, G heads of keys and values, V tokens of the

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-GIVES_ZEROS = ("cpu",)
+DEVICES_WITH_ZERO_ROWS = ("cpu",)
 """Devices whose kernels give a row without a key zeros, and zero gradients; CI tests the oldest and
 the newest PyTorch allowed. (Apple's GPU gave NaN before 2.9: pytorch/pytorch#156707.)"""
 
@@ -37,7 +37,7 @@ def fused_attention(
     shared = {"enable_gqa": True} if keys.shape[1] < queries.shape[1] else {}
 
     empty = None
-    if mask is not None and mask.device.type not in GIVES_ZEROS:
+    if mask is not None and mask.device.type not in DEVICES_WITH_ZERO_ROWS:
         # Others may give NaN. So these rows see all keys, and their output is set to zero after.
         empty = ~mask.any(dim=-1, keepdim=True)  # (B, H, Q, 1)
         mask = mask | empty

@@ -195,10 +195,10 @@ def dot_product_scores(queries: Tensor, keys: Tensor) -> Tensor:
     return queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
 
 
-def share_heads(X: Tensor, num_heads: int) -> Tensor:
+def repeat_heads(X: Tensor, num_heads: int) -> Tensor:
     """Give each of H query heads the keys (or values) that its group shares, (B, H, K, D).
 
-    >>> share_heads(torch.tensor([[[[5]], [[7]]]]), num_heads=4).flatten().tolist()
+    >>> repeat_heads(torch.tensor([[[[5]], [[7]]]]), num_heads=4).flatten().tolist()
     [5, 5, 7, 7]
     """
     return X.repeat_interleave(num_heads // X.shape[1], dim=1)  # (B, G, K, D) -> (B, H, K, D)
@@ -298,7 +298,7 @@ class _DotProductWeights:
         exact = torch.promote_types(self.queries.dtype, torch.float32)
         queries, keys = self.queries.to(exact), self.keys.to(exact)
         if keys.dim() == 4:
-            keys = share_heads(keys, queries.shape[1])  # (B, G, K, D) -> (B, H, K, D)
+            keys = repeat_heads(keys, queries.shape[1])  # (B, G, K, D) -> (B, H, K, D)
         scores = dot_product_scores(queries, keys)  # (B, Q, K)
         if (bias := resolve_mask(self.bias)) is not None:
             scores = scores + bias  # (B, H, Q, K) + (H, Q, K)

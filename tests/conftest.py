@@ -1,4 +1,4 @@
-"""What several tests share: the browser, and a single thread."""
+"""Fixtures that several tests share: the browser, a server, a single thread."""
 
 import locale
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-# The shell without windows opens a page in a quarter of the time.
+# The headless shell opens a page four times as fast.
 BROWSERS = (
     "chromium-headless-shell",
     "chromium",
@@ -26,14 +26,14 @@ SWITCHES = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
-    # The network is cut: no name is found, no address is reached but this machine's.
+    # No network: every host name fails to resolve, except this machine's.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator:
-    """One headless Chromium for the whole run; without one, skip, or fail where CI must not."""
+    """One headless Chromium for the whole run; if there is none, skip, or fail in CI."""
     executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
         message = "no Chromium found; install it (Debian: apt-get install chromium) to test pages"
@@ -85,12 +85,12 @@ def serve() -> Iterator[Callable[[Path], str]]:
 
 @pytest.fixture(scope="session")
 def accessible() -> Callable[..., None]:
-    """Let axe look at a page, or at a part of it, and find nothing."""
+    """Return a check that axe finds no violation in a page, or in a part of it."""
     from axe_playwright_python.sync_playwright import Axe
 
     def check(page: object, what: str = "", context: object = None, **options: object) -> None:
-        # What passes is not asked for: to describe it takes longer than to find it. Nor are style
-        # sheets asked for once more: from a folder no script may read them.
+        # Report violations only, because describing what passes takes longer than the analysis; and
+        # do not load style sheets again, which scripts of a page from a folder may not read.
         options |= {"resultTypes": ["violations"], "preload": False}
         results = Axe().run(page, context=context, options=options)
         assert results.violations_count == 0, f"{what}: {results.generate_report()}"
@@ -100,14 +100,14 @@ def accessible() -> Callable[..., None]:
 
 @pytest.fixture
 def compiler() -> None:
-    """Skip what PyTorch compiles where the locale is not UTF-8: it could not read its own files."""
+    """Skip tests of torch.compile where the locale is not UTF-8: it cannot read its own files."""
     if locale.getpreferredencoding(do_setlocale=False).upper() not in {"UTF-8", "UTF8"}:
         pytest.skip("PyTorch's compiler reads its own files in the locale's encoding")
 
 
 @pytest.fixture(scope="module")
 def one_thread() -> Iterator[None]:
-    """Compute in one thread: small tensors are slower in two, much slower on a busy machine."""
+    """Compute in one thread, which is faster for small tensors, above all on a busy machine."""
     import torch
 
     threads = torch.get_num_threads()
@@ -118,7 +118,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def book_style() -> Iterator[None]:
-    """Draw in the book's look, without a screen, and close what was drawn."""
+    """Draw in the book's style, without a screen, and close all figures afterwards."""
     import matplotlib
     import matplotlib.pyplot as plt
 

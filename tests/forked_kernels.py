@@ -1,7 +1,7 @@
-"""Kernels for `pytest --nbval` that start warm: copies of a process that has imported PyTorch.
+"""Kernels for `pytest --nbval` that are forks of a process that has imported PyTorch.
 
-Half a hundred notebooks would each spend four seconds of a processor on the same imports. So a
-fork server of each worker does them once, and a kernel is a fork of it, as empty as a new one.
+Each of the 86 notebooks would otherwise spend six seconds of processor time on the same imports. A
+fork server in each worker does them once; a kernel is a fork of it, with an empty namespace.
 """
 
 import multiprocessing
@@ -17,9 +17,9 @@ from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
 CONTEXT = multiprocessing.get_context("forkserver")
-# Of a kernel's environment, what Jupyter sets for each.
+# Environment variables that Jupyter sets for each kernel
 JUPYTERS_OWN = {"JPY_PARENT_PID", "JPY_SESSION_NAME", "PYDEVD_USE_FRAME_EVAL"}
-# What notebooks import, and what PyTorch imports when the first optimizer is made.
+# Modules that notebooks import, or that PyTorch imports when the first optimizer is made
 WARM = (
     "ipykernel.ipkernel",
     "torch",
@@ -33,7 +33,7 @@ WARM = (
 
 
 class Kernel(CONTEXT.Process):
-    """A kernel's process, with what Jupyter asks of a `subprocess.Popen`."""
+    """A kernel's process, with the methods of `subprocess.Popen` that Jupyter uses."""
 
     stdin = stdout = stderr = None
 
@@ -47,10 +47,10 @@ class Kernel(CONTEXT.Process):
         from ipykernel.kernelapp import IPKernelApp
 
         os.chdir(self.folder)
-        # No notebook finds the tests, nor the package but where it is installed.
+        # A notebook can import neither the tests nor an uninstalled copy of the package.
         python = sys.prefix, sys.base_prefix
         sys.path[:] = [folder for folder in sys.path if folder.startswith(python)]
-        # A variable of the environment says this to a matplotlib that is imported later.
+        # matplotlib is imported already, so the environment variable MPLBACKEND is too late.
         mpl.rcParams["backend"] = "module://matplotlib_inline.backend_inline"
         end_with_server = f"--IPKernelApp.parent_handle={os.getppid()}"
         IPKernelApp.launch_instance([*self.arguments, end_with_server])
@@ -67,10 +67,10 @@ class Kernel(CONTEXT.Process):
 
 
 class ForkedKernels(LocalProvisioner):
-    """Starts kernels as forks, unless they are to have an environment of their own."""
+    """Starts kernels as forks, unless they need an environment of their own."""
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
-        """Reach the kernel by files: a free port may be another's until the kernel binds it."""
+        """Use sockets in files: another process may take a port before the kernel binds it."""
         self.parent.transport = "ipc"
         self.parent.ip = str(Path(tempfile.mkdtemp(prefix="kernel-")) / "socket")
         return await super().pre_launch(**kwargs)
@@ -89,7 +89,7 @@ class ForkedKernels(LocalProvisioner):
 
 
 def use_forked_kernels() -> None:
-    """Let every kernel that this process starts be a fork."""
+    """Make every kernel that this process starts a fork."""
     CONTEXT.set_forkserver_preload(list(WARM))
     factory = KernelProvisionerFactory.instance()
     factory.default_provisioner_name = "forked"

@@ -7,28 +7,11 @@ import torch
 from torch import nn
 
 from d2lattn.checks import (
-    argument_error,
     check_floats,
     check_integers,
     check_range,
     check_shapes,
-    check_share,
 )
-
-
-@pytest.mark.parametrize(
-    ("error", "actual", "message"),
-    [
-        (ValueError, torch.ones(2, 3), "x has shape (2, 3); it needs this"),
-        (ValueError, 7, "x is 7; it needs this"),
-        (TypeError, torch.ones(2), "x has dtype torch.float32; it needs this"),
-        (TypeError, [1], "x has type list; it needs this"),
-    ],
-)
-def test_errors_share_one_wording(error, actual, message):
-    made = argument_error(error, "x", actual, "this")
-    assert type(made) is error
-    assert str(made) == message
 
 
 @pytest.mark.parametrize(
@@ -77,14 +60,6 @@ def test_range_includes_both_ends():
 def test_entry_out_of_range_is_named_with_its_place(actual, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         check_range("x", torch.tensor(actual), 0, 5)
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), float("inf")])
-def test_share_outside_0_to_1_raises(share):
-    with pytest.raises(ValueError, match=f"^dropout is {share}; it needs to be from 0 to 1$"):
-        check_share("dropout", share)
-    with pytest.raises(TypeError, match=r"^dropout has type str; it needs a number$"):
-        check_share("dropout", str(share))
 
 
 def test_dtype_of_the_layer_is_required():

@@ -142,7 +142,7 @@ def test_attention_equals_its_plain_form(problem, lens):
 @pytest.mark.parametrize("zeros", [("cpu",), ()])
 def test_bias_leaves_fully_masked_rows_zero(monkeypatch, zeros):
     """Whether the device's kernel can do it, or we do it."""
-    monkeypatch.setattr("d2lattn.fused.GIVES_ZEROS", zeros)
+    monkeypatch.setattr("d2lattn.fused.DEVICES_WITH_ZERO_ROWS", zeros)
     q = torch.randn(2, 2, 3, 4, requires_grad=True)
     mask = torch.tensor([[True, True, False], [False, False, False]])[:, None, None]
     bias = d2l.LinearBiases(2).bias(3, 3)

@@ -216,7 +216,7 @@ def test_fully_masked_rows_are_zero_on_other_devices(per_query, kernel, monkeypa
     inputs = [torch.randn(3, 2, rows, 4).requires_grad_() for rows in (2, 3, 3)]
     expected = by_formula(*inputs, mask)
     wanted = [expected, *torch.autograd.grad(expected.square().sum(), inputs)]
-    monkeypatch.setattr(fused, "GIVES_ZEROS", ())
+    monkeypatch.setattr(fused, "DEVICES_WITH_ZERO_ROWS", ())
     monkeypatch.setattr(F, "scaled_dot_product_attention", kernel)
     with torch.autograd.set_detect_anomaly(True):
         output = attention(*inputs, lens)

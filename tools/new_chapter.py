@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tools import honest_time, run_notebooks
+from tools import reading_time, run_notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = ROOT / "tools" / "templates"
@@ -40,7 +40,7 @@ def write_notebook(path: Path, text: str) -> None:
     ]
     nbformat.write(new_notebook(cells=cells), path)
     run_notebooks.run(path)
-    honest_time.main(["--write", str(path)])
+    reading_time.main(["--write", str(path)])
 
 
 def main(number: str, name: str, question: str) -> None:

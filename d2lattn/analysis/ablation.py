@@ -14,7 +14,7 @@ from torch import Tensor
 
 from d2lattn.checks import argument_error, check_floats
 from d2lattn.multihead import MultiHeadAttention, split_heads
-from d2lattn.scoring import share_heads
+from d2lattn.scoring import repeat_heads
 from d2lattn.training import evaluating
 
 
@@ -45,7 +45,7 @@ def value_lengths(attention: MultiHeadAttention, values: Tensor) -> Tensor:
     if values.dim() != 3 or values.shape[2] != attention.W_v.in_features:
         raise argument_error(ValueError, "values", values, f"(B, K, {attention.W_v.in_features})")
     shared = split_heads(attention.W_v(values), attention.num_kv_heads)  # (B, G, K, D / H)
-    heads = share_heads(shared, attention.num_heads)  # (B, G, K, D / H) -> (B, H, K, D / H)
+    heads = repeat_heads(shared, attention.num_heads)  # (B, G, K, D / H) -> (B, H, K, D / H)
     # (O, D) -> (H, D / H, O): the rows of W_o's transpose that each head meets
     outward = attention.W_o.weight.T.unflatten(0, (attention.num_heads, -1))
     return (heads @ outward).norm(dim=-1)  # (B, H, K, D / H) x (H, D / H, O) -> (B, H, K)

@@ -1,12 +1,12 @@
-"""Which words of a translation are wrong: the ones outside of what it shares with the right one."""
+"""Mark the wrong words of a translation: those outside a longest common subsequence."""
 
 from collections.abc import Sequence
 
 
 def wrong_words(written: Sequence[str], wanted: Sequence[str]) -> list[bool]:
-    """Say of each written word whether it lies outside a longest common subsequence.
+    """Return for each written word whether it lies outside a longest common subsequence.
 
-    A word that is missing marks nothing; who compares lengths, sees it.
+    A missing word marks nothing; compare the lengths to find it.
 
     >>> wrong_words("la vache a vu".split(), "la vache l' a vue".split())
     [False, False, False, True]
@@ -35,7 +35,7 @@ def wrong_words(written: Sequence[str], wanted: Sequence[str]) -> list[bool]:
 
 
 def mark(written: str, wanted: str) -> str:
-    """Write a sentence with what is wrong in brackets, and an ellipsis where words are missing.
+    """Put wrong words in brackets, and an ellipsis where words are missing.
 
     >>> mark("les chats dorment .", "le chat dort .")
     '[les chats dorment] .'
@@ -45,7 +45,7 @@ def mark(written: str, wanted: str) -> str:
     ours, theirs = written.split(), wanted.split()
     wrong = wrong_words(ours, theirs)
     kept = iter(word for word, bad in zip(ours, wrong, strict=True) if not bad)
-    # Between two words that are right, the right translation may have others.
+    # Between two correct words, the expected translation may have further ones.
     parts: list[str] = []
     place, run = 0, list[str]()
     for word, bad in [*zip(ours, wrong, strict=True), ("", False)]:

@@ -2,15 +2,14 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { contours } from "../../d2lattn/book/explorables/saturation_lab/contours.js";
 
-const grid = (n, value) =>
-  Array.from({ length: n * n }, (_, at) => value(at % n, Math.floor(at / n)));
+const linesOn = (n, value) => {
+  const grid = Array.from({ length: n * n }, (_, at) => value(at % n, Math.floor(at / n)));
+  return contours(grid, n);
+};
 
 test("lines of a distance are circles, one for each whole value, and closed", () => {
   const middle = 20;
-  const pieces = contours(
-    grid(41, (x, y) => Math.hypot(x - middle, y - middle) / 4),
-    41,
-  );
+  const pieces = linesOn(41, (x, y) => Math.hypot(x - middle, y - middle) / 4);
   const ends = new Map();
   for (const [level, ...piece] of pieces)
     for (const [x, y] of [piece.slice(0, 2), piece.slice(2)]) {
@@ -27,18 +26,12 @@ test("lines of a distance are circles, one for each whole value, and closed", ()
 });
 
 test("lines of a plane are straight, and a flat one has none", () => {
-  for (const [level, x, , to] of contours(
-    grid(9, (x) => 0.5 * x - 0.25),
-    9,
-  )) {
+  for (const [level, x, , to] of linesOn(9, (x) => 0.5 * x - 0.25)) {
     assert.ok(Math.abs(x - (2 * level + 0.5)) < 1e-9);
     assert.ok(Math.abs(to - x) < 1e-9);
   }
   assert.deepEqual(
-    contours(
-      grid(5, () => 0.5),
-      5,
-    ),
+    linesOn(5, () => 0.5),
     [],
   );
 });

@@ -4,7 +4,6 @@ import ast
 import json
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -36,9 +35,6 @@ def folder(tmp_path, monkeypatch):
     """A place of their own for files that a test writes."""
     monkeypatch.setattr(translators, "FOLDER", tmp_path)
     return tmp_path
-
-
-# --- what is loaded ------------------------------------------------------------------------------
 
 
 @each
@@ -81,9 +77,6 @@ def test_what_the_walks_show_is_written_right(name, english, french):
     assert script.translate(load_translator(name), [pair]) == [french]
 
 
-# --- what can go wrong ---------------------------------------------------------------------------
-
-
 def _small(name):
     """One that has learned nothing, with five words on either side."""
     vocab = translators.Vocabulary([["b", "a", "c", "d", "e"]])
@@ -103,17 +96,11 @@ def test_what_is_written_is_what_is_read(folder):
     assert (folder / "four-heads.safetensors").read_bytes() == first
 
 
-# --- cards ---------------------------------------------------------------------------------------
-
-
 @each
 def test_the_range_is_of_four_seeds(name):
     card = load_translator(name).card
     assert [one["seed"] for one in card["trainings"]] == [0, 1, 2, 3]
     assert script.outside(card["scores"], card) == []
-
-
-# --- the script ----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -149,9 +136,6 @@ def test_making_anew_gives_the_same_bytes_and_keeps_what_was_learned_of_the_rang
 def test_the_page_is_what_the_cards_say():
     cards = [load_translator(name).card for name in RECIPES]
     assert script.PAGE.read_text("utf-8") == script.page(cards)
-
-
-# --- that it is so -------------------------------------------------------------------------------
 
 
 @each
@@ -210,37 +194,18 @@ def test_unknown_or_missing_translator_is_refused(folder):
         load_translator("transformer")
 
 
-@pytest.mark.parametrize(
-    "harm",
-    ["cut", "garbage", "flipped", "without a card", "another name", "number", "sizes", "no words"],
-)
+@pytest.mark.parametrize("harm", ["cut", "without a card", "another name"])
 def test_damaged_file_is_refused(harm, folder):
-    write_translator("one-vector", _small("one-vector"), torch.float16)
     path = folder / "one-vector.safetensors"
-    content = bytearray(path.read_bytes())
-    if harm == "cut":
-        path.write_bytes(content[:-100])
-    elif harm == "garbage":
-        path.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
-    elif harm == "flipped":  # a byte among the numbers: the length and the header are right
-        content[-1000] ^= 16
-        path.write_bytes(content)
-    elif harm == "without a card":
-        save_file(load_file(path), path)
-    elif harm == "number":
-        save_file(load_file(path), path, {"translator": "7"})
-    elif harm == "sizes":
-        small = _small("one-vector")
-        words = translators.Vocabulary([["b"]])
-        write_translator("one-vector", small._replace(source_vocab=words), torch.float16)
-    elif harm == "no words":
-        nothing = SimpleNamespace(tokens=None)
-        write_translator(
-            "one-vector", _small("one-vector")._replace(source_vocab=nothing), torch.float16
-        )
-    else:
+    if harm == "another name":
         write_translator("bidirectional", _small("bidirectional"), torch.float16)
         (folder / "bidirectional.safetensors").rename(path)
+    else:
+        write_translator("one-vector", _small("one-vector"), torch.float16)
+        if harm == "cut":
+            path.write_bytes(path.read_bytes()[:-100])
+        else:
+            save_file(load_file(path), path)
     with pytest.raises(ValueError, match="is damaged"):
         load_translator("one-vector")
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tools import honest_time, run_notebooks
+from tools import reading_time, run_notebooks
 from tools.run_notebooks import CHAPTERS, NOTEBOOKS
 
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
 # Words and minutes of the walk that puts all pieces together.
-LIMITS = {"07-transformer": (3300, 80)}
+LIMITS = {"07-transformer": (2600, 80)}
 
 
 def layer(path: Path) -> str:
@@ -111,7 +111,7 @@ def test_every_link_leads_somewhere_in_jupyterlab_too(path):
 @each("walk")
 def test_a_walk_can_be_finished(path):
     notebook = read(path)
-    spent = honest_time.cost(notebook)
+    spent = reading_time.cost(notebook)
     words, minutes = LIMITS.get(path.parent.name, (2200, 70))
     assert spent.words <= words
     assert spent.longest_listing <= 20
@@ -125,7 +125,7 @@ def test_a_walk_can_be_finished(path):
 @each("walk", "workshop", "deeper")
 def test_first_cell_states_how_long_the_page_takes(path):
     notebook = read(path)
-    row = f"- **Time:** {honest_time.time_row(honest_time.cost(notebook), path)}\n"
+    row = f"- **Time:** {reading_time.time_row(reading_time.cost(notebook), path)}\n"
     assert row in notebook.cells[0].source, "run: make words"
 
 
@@ -154,7 +154,7 @@ def test_a_workshop_gives_and_checks_its_solutions(path):
     text = "\n".join(cell.source for cell in notebook.cells)
     outputs = [str(output) for cell in code_cells(notebook) for output in cell.outputs]
     assert sum("not attempted yet" in output for output in outputs) >= min(4, exercises)
-    assert exercises == len(honest_time.EFFORT.findall(text)), "state each exercise's effort"
+    assert exercises == len(reading_time.EFFORT.findall(text)), "state each exercise's effort"
 
 
 @each()

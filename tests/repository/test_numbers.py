@@ -1,15 +1,12 @@
 """Each number of a notebook's prose is shown on its page: see tools.numbers_in_prose."""
 
+import re
+
 import nbformat
 import pytest
 
-from tools.numbers_in_prose import ROOT, agrees, read_claims, read_page, report
+from tools.numbers_in_prose import ROOT, agrees, numbers, read_claims, read_page, report
 from tools.run_notebooks import CHAPTERS, NOTEBOOKS
-
-NOT_YET = {
-    "07-transformer": "workshop",
-}
-"""Pages whose numbers are not all shown yet. This list may only become shorter."""
 
 GIVEN = {  # by page, as the prose writes them, with the reason
     "04-bahdanau/deeper-what-a-gru-keeps.ipynb": {"600": "default of first_symbol.learn"},
@@ -32,9 +29,6 @@ def missing(notebook, path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
 def test_every_number_of_the_prose_is_shown_on_the_page(path):
     lines = missing(nbformat.read(path, as_version=4), path)
-    if path.stem in NOT_YET.get(path.parent.name, "").split():
-        assert lines, "Every number is shown: take the page from NOT_YET."
-        pytest.skip(f"{len(lines)} numbers are not shown yet")
     assert not lines, "\n".join(lines)
 
 
@@ -43,6 +37,15 @@ def test_an_exception_is_needed(path):
     found = report(nbformat.read(path, as_version=4), path)
     for number in GIVEN.get(name(path), {}):
         assert any(f"{number!r}." in line for line in found), number
+
+
+def test_the_last_page_s_numbers_stand_on_the_pages_to_which_they_link():
+    table = (CHAPTERS / "the-end.md").read_text("utf-8").split("\n## ")[1]
+    for said, target in re.findall(r"\[([^]]*\d[^]]*)\]\((.+?\.ipynb)\)", table):
+        cells = nbformat.read(CHAPTERS / target, as_version=4).cells
+        outputs = [output.get("text", "") for cell in cells for output in cell.get("outputs", [])]
+        prose = [cell.source for cell in cells if cell.cell_type == "markdown"]
+        assert {*numbers(said)} <= {*numbers(" ".join(prose + outputs))}, (said, target)
 
 
 def test_a_changed_output_is_reported():

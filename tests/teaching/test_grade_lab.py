@@ -76,9 +76,8 @@ def test_folder_gives_a_table_and_no_submission_stops_another(tmp_path):
     texts = {
         "ada": crash + f"open({later}, 'w').write('broken')\n",
         "bob": "import os\nos._exit(7)",
-        "cyd": RIGHT + "WHY = '=HYPERLINK()'\nVERDICT = {k: torch.tensor(v) for k, v in "
-        "VERDICT.items()}\n",
-        "dan": RIGHT + "WHY = '\\ud83d'\nprint = lambda *_: __import__('builtins').print('[9]')\n",
+        "cyd": RIGHT + "VERDICT = {k: torch.tensor(v) for k, v in VERDICT.items()}\n",
+        "dan": RIGHT + "print = lambda *_: __import__('builtins').print('[9]')\n",
         "eva žižka": "# coding: latin-1\n",
     }
     for name, text in texts.items():
@@ -103,7 +102,6 @@ def test_folder_gives_a_table_and_no_submission_stops_another(tmp_path):
     assert "gave no points" in remarks[3]
     assert "cannot be read" in remarks[4]
     assert "is not there" in remarks[5]
-    assert rows[2]["WHY (2)"] == "'=HYPERLINK()"
     assert rows[6]["WHY (2)"] == "The answers stand in sight."
 
 

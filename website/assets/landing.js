@@ -49,10 +49,10 @@ function look([x, y], sharpness) {
 /** @param {number} answer */
 function say(answer) {
   if (Math.abs(answer - 25) < 0.5)
-    return ["25, near enough.", "No value is 25: you mixed. Now try 45."];
+    return ["25, near enough.", "No value is 25: it is an average. Now try 45."];
   if (answer > 39.3)
-    return ["45 is out of reach.", "An answer is an average: it never leaves its values."];
-  return ["Can you make it 25? And 45?", "Thick lines carry the answer."];
+    return ["45 is out of reach.", "An average lies between the values: at most 40."];
+  return ["Can you make it 25? And 45?", "The thicker a line, the larger the weight."];
 }
 
 function draw() {

@@ -14,7 +14,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 
-from tools import honest_time
+from tools import reading_time
 from website.extensions import quizzes
 from website.extensions.pages import question
 
@@ -32,7 +32,7 @@ def load_plans(path: Path = SESSIONS) -> dict[str, list[dict[str, Any]]]:
 def minutes(walk: str) -> int:
     """Return how long a walk takes, as its first cell states."""
     path = TEACHING.parent / "chapters" / walk / "walk.ipynb"
-    return honest_time.stated_minutes(nbformat.read(path, as_version=4))
+    return reading_time.stated_minutes(nbformat.read(path, as_version=4))
 
 
 class FromData(Directive):

@@ -7,20 +7,19 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
+    WrongAnswer,
     call,
     check,
     compare,
-    judge_letters,
-    judge_statements,
+    expect,
     judge_tensor,
-    number,
+    read_number,
+    read_parts,
+    read_tensor,
     recognise,
-    same,
-    several,
-    tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 
 # The three pairs that the chapter works by hand.
 KEYS = torch.tensor([[0, 0], [0, 1], [1, 0]], dtype=torch.float32, device="cpu")
@@ -43,11 +42,11 @@ def check_attend(attend: Function) -> str:
         expected = _attend(query, keys, values)
         mistakes = [
             (values.mean(dim=0), "This is average pooling: it does not depend on the query."),
-            (scores @ values, "The scores went in as weights. Normalise them in step 2."),
+            (scores @ values, "You used the scores as weights. Normalise them first."),
             (scores @ values / scores.sum(), "Take exponentials first, then divide by their sum."),
             (scores.exp() @ values, "The exponentials are there, but they do not sum to 1 yet."),
-            (values[scores.argmax()], "That is the best key's value; each value has a weight."),
-            (_attend(query / width**0.5, keys, values), "Do not divide by √d; chapter 3 does."),
+            (values[scores.argmax()], "That is the best key's value alone. Average all values."),
+            (_attend(query / width**0.5, keys, values), "Do not divide by √d yet; chapter 3 does."),
         ]
         hint = "Score = q·k, softmax over the keys, then weights times values."
         case = f"with {num_keys} keys of width {width}"
@@ -60,9 +59,9 @@ def check_attend(attend: Function) -> str:
 @check("1.3", right=((-4, -4),), wrong=[(0, 0), (3, 0), (-1, -1), (-math.inf, 0)])
 def check_query(query: Tensor) -> str:
     """A query that pools the chapter's three values to less than 8."""
-    query = tensor_like(query, torch.zeros(2), "your query")
+    query = read_tensor(query, torch.zeros(2), "your query")
     if not query.isfinite().all():
-        raise Differs("Use finite numbers: a softmax of infinities is not a number.")
+        raise WrongAnswer("Use finite numbers: a softmax of infinities is not a number.")
     weights = (KEYS @ query).softmax(dim=0)  # (K, D) x (D) -> (K)
     output = (weights @ VALUES).item()
     if output >= 8:
@@ -72,11 +71,11 @@ def check_query(query: Tensor) -> str:
             if weights.max() - weights.min() < 1e-6
             else f"Key {most + 1} has the largest weight, {weights[most]:.2f}."
         )
-        raise Differs(
-            f"Your query pools {output:.2f}. {hint} The value 7 belongs to key 1 = (0, 0), whose "
-            "score is 0 for every query. How can 0 be the largest score?"
+        raise WrongAnswer(
+            f"Your query's output is {output:.2f}. {hint} The value 7 belongs to key 1 = (0, 0), "
+            "whose score is 0 for every query. How can 0 be the largest score?"
         )
-    return f"it pools {output:.2f}: key 1 wins because the other two scores are negative."
+    return f"the output is {output:.2f}: key 1 wins because the other two scores are negative."
 
 
 def _with_salience(query: Tensor, keys: Tensor, salience: Tensor) -> tuple[Tensor, Tensor]:
@@ -104,36 +103,40 @@ def check_with_salience(with_salience: Function) -> str:
     cases = (
         ("with five keys", query, keys, salience, "What must the query hold in the new place?"),
         (strong, 3 * query, keys, salience, "The salience should not grow with the query."),
-        ("with saliences from -2 to 7", query, keys[:4], wide, "Each salience counts as it is."),
+        ("with saliences from -2 to 7", query, keys[:4], wide, "Add each salience unchanged."),
     )
     for case, query, keys, salience, hint in cases:
         answer = call(with_salience, query, keys, salience, case=case)
-        parts = several(answer, 2, "Return two things: the longer query and the longer keys.")
-        longer_query = tensor_like(parts[0], torch.zeros(4), "your query")
-        longer_keys = tensor_like(parts[1], torch.zeros(len(keys), 4), "your keys")
+        parts = read_parts(answer, 2, "Return two things: the longer query and the longer keys.")
+        longer_query = read_tensor(parts[0], torch.zeros(4), "your query")
+        longer_keys = read_tensor(parts[1], torch.zeros(len(keys), 4), "your keys")
         products = keys @ query  # (K, D) x (D) -> (K)
         mistakes = [
-            (products, "The salience is lost: the query has a 0 in the new place."),
-            (products + salience.square(), "The salience is squared. It is the key's alone."),
+            (products, "The salience is lost: the new entry of the query is 0."),
+            (products + salience.square(), "The salience is squared: only the key should hold it."),
         ]
         scores = longer_keys @ longer_query  # (K, D + 1) x (D + 1) -> (K)
         judge_tensor(scores, products + salience, mistakes, hint, f"{case}, the score")
-    return "salience is one more entry of the key, and each query has a 1 there."
+    return "salience is one more entry of each key, and each query has a 1 in that position."
 
 
 @check("1.9", right=(1.7,), wrong=[-1, 1.6, 1.8])
 def check_noise(noise: float) -> str:
     """Noise from which the nearest key is worse than average pooling: 1.67 with 400,000 trials."""
-    result = number(noise, "the noise")
+    result = read_number(noise, "the noise")
     if result < 0:
-        raise Differs("Noise is a standard deviation: it cannot be negative.")
+        raise WrongAnswer("Noise is a standard deviation: it cannot be negative.")
     if result < 1.65:
-        raise Differs(f"At {result:g} the nearest key still has the smaller error. Try more noise.")
+        raise WrongAnswer(
+            f"At {result:g} the nearest key still has the smaller error. Try more noise."
+        )
     if result > 1.75:
-        raise Differs(f"At {result:g} the nearest key is worse already. Try less noise.")
+        raise WrongAnswer(
+            f"The nearest key is worse already at less than {result:g}. Try less noise."
+        )
     return (
-        "from 1.7 on, the value of the nearest key is further off than the average. Attention "
-        "at the best temperature does not fall that far: its weights can become equal."
+        "at 1.7, the value of the nearest key has a larger error than the average. Attention at "
+        "the best temperature cannot do worse than the average: its weights can become equal."
     )
 
 
@@ -151,10 +154,10 @@ def check_softmax(softmax: Function) -> str:
     """Softmax along the last axis, for scores of any size."""
     scores = torch.randn(2, 2, 3)
     powers = scores.exp()
-    result = tensor_like(call(softmax, scores), scores, "your weights")
+    result = read_tensor(call(softmax, scores), scores, "your weights")
     mistakes = [
         (powers, "These are the exponentials. Divide each by the sum of its row."),
-        (powers / powers.sum(), "You divided by the sum of all entries; each row has its own."),
+        (powers / powers.sum(), "You divided by the sum of all entries, not by that of each row."),
         (
             scores / scores.sum(dim=-1, keepdim=True),
             "These are shares of the scores themselves. Take exponentials first.",
@@ -162,11 +165,11 @@ def check_softmax(softmax: Function) -> str:
         (scores.softmax(dim=-2), "The columns add up to 1. Sum along the last axis."),
     ]
     recognise(result, mistakes)
-    same(result, scores.softmax(dim=-1), "Each row is exp(score) over its sum.", "your weights")
+    expect(result, scores.softmax(dim=-1), "Each row is exp(score) over its sum.", "your weights")
     for large in (1000.0, -1000.0):
         result = call(softmax, scores + large, case=f"with scores near {large:g}")
         hint = "Subtract the largest score of the row first: that changes no weight."
-        same(result, (scores + large).softmax(dim=-1), hint, f"with scores near {large:g}, yours")
+        expect(result, (scores + large).softmax(dim=-1), hint, f"with scores near {large:g}, yours")
     return "the same as torch.softmax, for large scores, too."
 
 
@@ -187,8 +190,8 @@ def check_attend_all(attend: Function) -> str:
         case = f"with {num_queries} queries and {num_keys} keys"
         mistakes = [
             ((scores * temperature).softmax(dim=-1), "Divide by the temperature."),
-            (scores.softmax(dim=-1), "The temperature does not count yet."),
-            ((scores / temperature).softmax(dim=0), "The softmax runs along the keys, a row."),
+            (scores.softmax(dim=-1), "The temperature is not used yet."),
+            ((scores / temperature).softmax(dim=0), "The softmax runs along the keys, in a row."),
             (scores / temperature, "These are scores times values. The softmax is missing."),
         ]
         hint = "Scores are queries @ keys.T, a row for each query and a column for each key."
@@ -205,29 +208,7 @@ def check_attend_all(attend: Function) -> str:
     return "the same as F.scaled_dot_product_attention with scale=1 / temperature."
 
 
-@check("1.6", right=("AD",), wrong=["ABD", "ACD", "D", "A", "AX"])
-def check_attention_matrices(names: str) -> str:
-    """Which of the workshop's four matrices can be attention weights: A and D."""
-    reasons = {
-        "A": "queries and keys may differ in number.",
-        "B": "its columns add up to 1. Along which axis does the softmax run?",
-        "C": "it has a weight below 0, and an exponential is never negative.",
-        "D": "all its weights are equal: average pooling. Is that forbidden?",
-    }
-    judge_letters(names, "AD", reasons)
-    return "no weight below 0, and each row adds up to 1; columns may add up to anything."
+check_attention_matrices = choice("1.6")
 
 
-@check("1.7", right=(False, True), wrong=[(True, True), (False, False)])
-def check_claims(first: bool, second: bool) -> str:
-    """Which of two captions the workshop's matrices support: not the first, but the second."""
-    claims = [
-        (
-            False,
-            "it rests on the dark cells on the right. Print their weights beside 1/6, the weight "
-            "that average pooling gives to each of six keys.",
-        ),
-        (True, "print each row's largest weight on the left, and where it is. Is it above 3/6?"),
-    ]
-    judge_statements((first, second), claims)
-    return "a colour has no meaning without the number that it stands for."
+check_claims = choice("1.7")

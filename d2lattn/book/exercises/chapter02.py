@@ -7,22 +7,23 @@ import torch
 from torch import Tensor
 
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
+    WrongAnswer,
     agrees,
     call,
     check,
     compare,
+    expect,
     judge_number,
-    number,
+    read_number,
+    read_parts,
+    read_tensor,
     recognise,
-    same,
-    several,
-    tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 from d2lattn.kernel_regression import leave_one_out, nadaraya_watson
 
-# A mistake is known in three digits; what is right is for `same` to say, which is stricter.
+# Three digits recognise a mistake. `expect` decides more strictly whether an answer is right.
 _near = partial(agrees, rtol=1e-3, atol=1e-4)
 
 
@@ -48,7 +49,7 @@ def check_gaussian_weights(answer: Any) -> str:
         mistakes = [
             (torch.exp(score), "These are heights, not weights: divide by their sum."),
             (torch.softmax(-score, dim=0), "The farthest key weighs most: check the score's sign."),
-            (torch.softmax(2 * score, dim=0), "The Gaussian has a 2 under the fraction: −u²/2."),
+            (torch.softmax(2 * score, dim=0), "The Gaussian's exponent has a factor ½: −u²/2."),
             (torch.softmax(-(difference**2) / 2, dim=0), "Divide the difference by the bandwidth."),
         ]
         hint = "The weights are softmax(−u²/2) with u = (query − key) / bandwidth."
@@ -56,15 +57,16 @@ def check_gaussian_weights(answer: Any) -> str:
         compare(answer, given, expected, mistakes, hint, "the weights", rtol=1e-3, atol=1e-4)
     for place, keys, bandwidth in ((1000.0, few, 1.0), (-1000.0, more, 0.5)):
         given = torch.tensor(place), keys, bandwidth
-        result = tensor_like(call(answer, *given), keys, "the weights")
+        result = read_tensor(call(answer, *given), keys, "the weights")
         if result.isnan().any() or (result == 0).all():
-            raise Differs(
-                f"Near the keys all is right, but for a query at {place:g} the sum of your heights "
-                "is 0, because each exp underflows. torch.softmax subtracts the largest score."
+            raise WrongAnswer(
+                f"Near the keys your weights are right, but for a query at {place:g} the sum of "
+                "your heights is 0, because each exp underflows. torch.softmax subtracts the "
+                "largest score first."
             )
         expected = _gaussian_weights(torch.tensor(place), keys, bandwidth)
         hint = "Far away, too, the weights sum to 1, and the nearest key has nearly all."
-        same(result, expected, hint, f"for a query at {place:g}, the weight")
+        expect(result, expected, hint, f"for a query at {place:g}, the weight")
     return "right. These weights are softmax attention, whatever the bandwidth."
 
 
@@ -82,7 +84,7 @@ def check_by_hand(answer: Any) -> str:
         "divide by the sum."
     )
     judge_number(answer, 22 / 7, mistakes, hint, "the prediction", rtol=0, atol=0.006)
-    return "right: (0.75 · 2 + 1 · 4) / 1.75 = 22/7. The key at 3 is at the edge and weighs 0."
+    return "right: (0.75 · 2 + 1 · 4) / 1.75 = 22/7. The key at 3 is at the edge: its weight is 0."
 
 
 def _left_out(keys: Tensor, values: Tensor, bandwidth: float) -> Tensor:
@@ -116,8 +118,8 @@ def check_left_out_predictions(answer: Any) -> str:
             (with_own, "Each point still sees its own value. Mask the diagonal."),
             (
                 unscaled,
-                "The own weights are gone, but the rows no longer sum to 1. Mask the scores "
-                "with −inf before the softmax.",
+                "No point sees itself, but the rows no longer sum to 1. Mask the scores with −inf "
+                "before the softmax.",
             ),
         ]
         hint = "Each point is predicted from all the others, with weights that sum to 1."
@@ -130,18 +132,18 @@ def check_left_out_predictions(answer: Any) -> str:
     for keys, values in ((apart, torch.tensor([1.0, 3.0, -2.0])), (far, torch.tensor([5.0, 8.0]))):
         case = f"with a point at {keys[-1]:g}, far from all others, the prediction"
         expected = _left_out(keys, values, 0.5)
-        result = tensor_like(call(answer, keys, values, 0.5), expected, "the predictions")
+        result = read_tensor(call(answer, keys, values, 0.5), expected, "the predictions")
         if _near(result[-1], values[-1]):
-            raise Differs(
-                f"{case} there is its own value: its own score is low, but theirs are lower. "
-                "Mask it with −inf, and not with a large negative number."
+            raise WrongAnswer(
+                f"{case} there is its own value: its own score is low, but the scores of the "
+                "others are lower. Mask it with −inf, and not with a large negative number."
             )
         hint = (
-            "What the others weigh is lost in rounding beside the own weight. Mask the scores with "
-            "−inf before the softmax, in place of taking the own weight off after it."
+            "The weights of the others are lost in rounding next to the point's own weight. Mask "
+            "the scores with −inf before the softmax, instead of removing that weight after it."
         )
-        same(result, expected, hint, case)
-    return "right. A mask before the softmax is how chapter 3 hides keys, too."
+        expect(result, expected, hint, case)
+    return "right. Chapter 3 hides keys in the same way, by a mask before the softmax."
 
 
 # Median over 40 samples of 50 points of the bandwidth with the least leave-one-out error, by noise.
@@ -156,21 +158,23 @@ TYPICAL_BANDWIDTHS = {0.25: 0.147, 0.5: 0.243, 1.0: 0.340}
 def check_noise(answer: Any) -> str:
     """Check the experiment: typical best bandwidth at noise 0.25, 0.5 and 1.0."""
     hint = "Give three bandwidths, for noise 0.25, 0.5 and 1.0, in this order."
-    result = [number(part, f"entry {i}") for i, part in enumerate(several(answer, 3, hint))]
+    result = [read_number(part, f"entry {i}") for i, part in enumerate(read_parts(answer, 3, hint))]
     if result[0] > result[1] > result[2]:
-        raise Differs(
+        raise WrongAnswer(
             "Your bandwidths shrink with the noise. Are they in the order 0.25, 0.5, 1.0, and are "
             "they bandwidths and not w = 1 / bandwidth?"
         )
     if not result[0] < result[1] < result[2]:
-        raise Differs("One sample is a matter of luck. Take the median over at least 20 samples.")
+        raise WrongAnswer(
+            "A single sample depends on chance. Take the median of at least 20 samples."
+        )
     for bandwidth, (noise, expected) in zip(result, TYPICAL_BANDWIDTHS.items(), strict=True):
         if not 0.7 < bandwidth / expected < 1.4:
-            raise Differs(
+            raise WrongAnswer(
                 f"At noise {noise} your median is {bandwidth:.2f}; ours is {expected:.2f}. Are "
                 "there 50 points a sample, and does the noise scale a standard normal?"
             )
-    return "right. The more noise, the more neighbours the average needs."
+    return "right. The more noise there is, the more neighbours the average needs."
 
 
 def _learned_w(
@@ -202,7 +206,7 @@ def check_learned_w(learn_w: Function) -> str:
     keys = torch.linspace(0, 5, 12)
     values = keys.sin() + torch.randn(12) / 4
     given = keys, values, 1.0, 0.5, 3
-    result = number(call(learn_w, *given), "your w")
+    result = read_number(call(learn_w, *given), "your w")
     mistakes = [
         (_learned_w(*given, own=0.0), "Each point sees itself. Leave it out of its own keys."),
         (_learned_w(*given, power=-1), "You divide by w. It is 1/h: multiply the distances."),
@@ -215,7 +219,7 @@ def check_learned_w(learn_w: Function) -> str:
     recognise(result, mistakes, expected, rtol=1e-3)
     hint = "Use the walk's model, its mean squared error and plain gradient descent."
     if not agrees(torch.tensor(result), expected, rtol=1e-3):
-        raise Differs(f"Your w is {result:.4f}; {expected:.4f} is right. {hint}")
+        raise WrongAnswer(f"Your w is {result:.4f}; {expected:.4f} is right. {hint}")
     return "forward, loss, gradient, step: every training in this course has these four."
 
 
@@ -223,40 +227,29 @@ def check_learned_w(learn_w: Function) -> str:
 def check_bench(answer: Any) -> str:
     """Check the bench's best bandwidths, Gaussian then Epanechnikov, on its own twelve points."""
     hint = "Give two bandwidths: for the Gaussian, then for the Epanechnikov kernel."
-    first, second = several(answer, 2, hint)
-    gauss, epanech = number(first, "the first"), number(second, "the second")
+    first, second = read_parts(answer, 2, hint)
+    gauss, epanech = read_number(first, "the first"), read_number(second, "the second")
     if 1.0 <= gauss <= 1.3 and 0.37 <= epanech <= 0.57:
-        raise Differs("The two are in the other order: Gaussian first.")
+        raise WrongAnswer("Give the two in the other order: Gaussian first.")
     # Bandwidths whose leave-one-out error is within 3 % of the least.
     if not 0.37 <= gauss <= 0.57:
-        raise Differs(
+        raise WrongAnswer(
             f"With the Gaussian, {gauss:.2f} is not at the bottom. Watch the leave-one-out error "
             "fall and rise again; the points must be where they were (Reset)."
         )
     if not 1.0 <= epanech <= 1.3:
-        raise Differs(
+        raise WrongAnswer(
             f"With Epanechnikov's kernel, {epanech:.2f} is not at the bottom. Look farther: this "
             "kernel is 0 from one bandwidth on, where the Gaussian still has weight."
         )
     return (
         "right. A window of the same spread needs √5 = 2.24 times the bandwidth: one bandwidth is "
         "one standard deviation of the Gaussian, and √5 of Epanechnikov's kernel. With many points "
-        "the best ones differ by 2.21, with these twelve by 2.4."
+        "the ratio of the best bandwidths is 2.21, with these twelve it is 2.4."
     )
 
 
-@check("2.2", right=(0.32,))
-def check_temperature(answer: Any) -> str:
-    """Check the temperature that does what bandwidth 0.4 does, for minus the squared distance."""
-    mistakes = {
-        0.16: "That is h². The Gaussian's exponent has a 2 below the line: −d² / (2h²).",
-        0.8: "Square the bandwidth: the score is minus the *squared* distance.",
-        2.5: "That is w = 1/h. A temperature divides the score.",
-        0.4: "That is the bandwidth itself; distances are divided by it and then squared.",
-    }
-    hint = "{:.3f} is not it. Put −d² / τ and −(d / h)² / 2 equal, and solve for τ at h = 0.4."
-    judge_number(answer, 0.32, mistakes, hint, "the temperature", rtol=0, atol=0.004)
-    return "right: τ = 2h² = 0.32. Half the bandwidth is a quarter of the temperature."
+check_temperature = choice("2.2")
 
 
 def _predict(query: Tensor, keys: Tensor, values: Tensor, bandwidths: Tensor) -> Tensor:
@@ -280,13 +273,13 @@ def check_two_features(answer: Any) -> str:
         mistakes = [
             (pooled(-u.abs().sum(dim=1) / 2), "Square each u before you add them."),
             (pooled(-(u.sum(dim=1) ** 2) / 2), "Square each u first; unlike signs cancel here."),
-            (pooled(-(u**2).sum(dim=1)), "The Gaussian has a 2 below the line: −½ Σ u²."),
+            (pooled(-(u**2).sum(dim=1)), "The Gaussian's exponent has a factor ½: −½ Σ u²."),
             (pooled(-((query - keys) ** 2).sum(dim=1) / 2), "Divide by the bandwidths first."),
         ]
         hint = "The score of a key is −½ of the sum of its u² over the features."
         given = query, keys, values, bandwidths
         compare(answer, given, expected, mistakes, hint, "the prediction", rtol=1e-3, atol=1e-4)
-    return "right. With a very wide bandwidth, a feature no longer matters."
+    return "right. A feature with a very wide bandwidth no longer matters."
 
 
 def suspicious_sample() -> tuple[Tensor, Tensor]:
@@ -308,17 +301,17 @@ HONEST, COPIES_SEEN, STILL_DOUBLE = 0.3849, 0.3115, 0.0260
 @check("2.9", right=(0.385,))
 def check_audit(answer: Any) -> str:
     """Check the honest least leave-one-out error of the suspicious sample."""
-    report = "That is the error in the report, too good to be true. Print the first rows."
+    report = "That is the error in the report, which is too good to be true. Print the first rows."
     mistakes = {
         0.0: report,
         STILL_DOUBLE: report,
         HONEST**0.5: "That is the root. Give the mean square, as leave_one_out_error does.",
-        COPIES_SEEN: "You found a bandwidth that is honest, and the copies still stand among the "
-        "keys when the error is measured. Keep one row of each pair.",
+        COPIES_SEEN: "Your bandwidth is right, but the copies are still among the keys when the "
+        "error is measured. Keep one row of each pair.",
     }
     hint = (
         "{:.3f} is not it. Which key equals a point that is left out? Keep one row of each pair, "
-        "and search the bandwidth from 0.02 to 1 again."
+        "and search for the best bandwidth from 0.02 to 1 again."
     )
     judge_number(answer, HONEST, mistakes, hint, "the error", rtol=0, atol=0.004)
     return (

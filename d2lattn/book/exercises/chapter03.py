@@ -9,20 +9,19 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
     LargestTensor,
+    WrongAnswer,
     agrees,
     call,
     check,
     compare,
-    judge_letters,
-    judge_number,
-    number,
+    expect,
+    read_number,
+    read_tensor,
     recognise,
-    same,
-    tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 from d2lattn.scoring import AdditiveAttention, DotProductAttention
 
 
@@ -61,14 +60,14 @@ def check_softmax_where(softmax_where: Function) -> str:
     # Scores this low lose to any number that stands for a masked score but infinity.
     for low in (-2e9, -3e38):
         scores, valid = torch.tensor([[[low, low, 0.0]]]), torch.tensor([[[True, True, False]]])
-        result = tensor_like(call(softmax_where, scores, valid), scores, "your weights")
+        result = read_tensor(call(softmax_where, scores, valid), scores, "your weights")
         if result.isnan().any() or (result == 0).all():
-            raise Differs(
-                f"With scores of {low:g} your valid keys vanish: exp({low:g}) is 0, and so is the "
-                "sum. Mask the scores with minus infinity, then call softmax: it takes off the "
-                "largest first."
+            raise WrongAnswer(
+                f"With scores of {low:g} your valid keys get no weight: exp({low:g}) is 0, and so "
+                "is the sum. Mask the scores with minus infinity, then call softmax: it subtracts "
+                "the largest score first."
             )
-        same(
+        expect(
             result,
             torch.tensor([[[0.5, 0.5, 0.0]]]),
             f"With scores of {low:g} a masked key wins: use minus infinity, not a large number.",
@@ -77,13 +76,13 @@ def check_softmax_where(softmax_where: Function) -> str:
 
     nothing = torch.zeros(1, 2, 3, dtype=torch.bool)
     nothing[0, 1, 0] = True
-    empty = tensor_like(call(softmax_where, torch.ones(1, 2, 3), nothing), torch.zeros(1, 2, 3))
+    empty = read_tensor(call(softmax_where, torch.ones(1, 2, 3), nothing), torch.zeros(1, 2, 3))
     if empty.isnan().any():
-        raise Differs("A row with no valid key gives NaN: softmax divides 0 by 0 there.")
+        raise WrongAnswer("A row with no valid key is NaN: the softmax divides 0 by 0 there.")
     if (empty[0, 0] > 0).any():
-        raise Differs("A row with no valid key gets weight; it should be all zeros.")
-    same(empty[0, 1], torch.tensor([1.0, 0.0, 0.0]), "One valid key gets all the weight.")
-    return "masked keys get 0, rows sum to 1, and a row without a valid key is all zeros."
+        raise WrongAnswer("A row with no valid key has weights above 0; all should be 0.")
+    expect(empty[0, 1], torch.tensor([1.0, 0.0, 0.0]), "One valid key gets all the weight.")
+    return "masked keys get 0, rows sum to 1, and in a row without a valid key all weights are 0."
 
 
 def _additive(
@@ -136,20 +135,7 @@ def check_additive_attention(additive_attention: Function) -> str:
     return "the same as d2l.AdditiveAttention: one hidden layer, two widths, and a mask."
 
 
-@check("3.2", right=(30,))
-def check_divisor(divisor: float) -> str:
-    """The divisor for q·k when entries have deviations 2 and 3 and the width is 25."""
-    hints = {
-        5.0: "That is √d, for entries of variance 1. These vary more.",
-        25.0: "That is d. And the entries do not have variance 1.",
-        36.0: "That is the variance of one product. Add up 25 of them, and take the root.",
-        6.0: "That is the deviation of one product. There are 25 of them.",
-        900.0: "That is the variance of q·k. A number divides the deviation, so take the root.",
-        math.sqrt(150): "2 and 3 are deviations; a product has variance 2² · 3².",
-    }
-    hint = "The divisor is {:.4g}. First find the variance of one product q_j k_j."
-    judge_number(divisor, 30, hints, hint, "the divisor")
-    return "the variance of q·k is 25 · 2² · 3² = 900, and its root is 30."
+check_divisor = choice("3.2")
 
 
 def _softmax_backward(weights: Tensor, gradient: Tensor) -> Tensor:
@@ -170,7 +156,7 @@ def check_softmax_backward(softmax_backward: Function) -> str:
     expected = _softmax_backward(weights, gradient)
 
     mistakes = [
-        (weights * gradient, "That is the diagonal alone; the other keys, -α αᵀ g, are missing."),
+        (weights * gradient, "That is the part α ∘ g alone; the part -α (αᵀ g) is missing."),
         (gradient - mean, "The factor α in front is missing."),
         (weights * (gradient - (weights * gradient).sum()), "Each row has a sum of its own."),
         (weights * (gradient - gradient.mean(dim=-1, keepdim=True)), "αᵀ g is weighted by α."),
@@ -183,10 +169,10 @@ def check_softmax_backward(softmax_backward: Function) -> str:
     with LargestTensor() as seen:
         result = call(softmax_backward, wide, gradient)
     expected = _softmax_backward(wide, gradient)
-    same(result, expected, "Take the sizes from the arguments.", "with 64 keys, your result")
+    expect(result, expected, "Take the sizes from the arguments.", "with 64 keys, your result")
     if seen.numel >= 64 * 64:
-        raise Differs("The numbers are right, but a K × K matrix was built on the way.")
-    return "K numbers in, K numbers out, and no K × K matrix between."
+        raise WrongAnswer("The numbers are right, but your code built a K × K matrix.")
+    return "K numbers in, K numbers out, and no K × K matrix in between."
 
 
 def _nearest(
@@ -218,17 +204,19 @@ def check_distance_attention(attention: Function) -> str:
         (_nearest(*given, 1.7, norm=0.0), "That is the dot product: the keys' norms are missing."),
         (_nearest(*given, 1.7, norm=1.0), "Half of the key's squared norm is subtracted."),
     ]
-    hint = "Multiply out ‖q − k‖², and drop what all keys share."
+    hint = "Multiply out ‖q − k‖², and drop the term that is the same for all keys."
     result = compare(attention, (*given, 1.7), expected, mistakes, hint)
 
     wide = torch.randn(1, 32, 32)
     with LargestTensor() as seen:
         result = call(attention, wide, wide, wide, 3.0)
     case = "with 32 keys, your output"
-    same(result, _by_differences(wide, wide, wide, 3.0), "Take the sizes from the arguments.", case)
+    expect(
+        result, _by_differences(wide, wide, wide, 3.0), "Take the sizes from the arguments.", case
+    )
     if seen.numel >= 32 * 32 * 32:
-        raise Differs("The output is right, but a tensor of all differences was built on the way.")
-    return "a matrix product and the keys' norms are enough, because the query's norm cancels."
+        raise WrongAnswer("The output is right, but your code built a tensor of all differences.")
+    return "a matrix product and the norms of the keys are enough: the norm of the query cancels."
 
 
 def _general(
@@ -261,22 +249,24 @@ def check_general_attention(attention: Function) -> str:
 @check("3.6", right=(2.02,), wrong=[1.0, 0.5, -2.0, 3.0])
 def check_slope(measured_slope: float) -> str:
     """The growth of the variance of q·k over d for entries that share a component."""
-    result = number(measured_slope, "the slope")
+    result = read_number(measured_slope, "the slope")
     if 0.9 <= result <= 1.1:
-        raise Differs(
-            "A slope of 1 belongs to independent entries, or to a deviation where the variance is "
-            "asked for. Is s drawn once for each vector, and shared by its entries?"
+        raise WrongAnswer(
+            "A slope of 1 belongs to independent entries, or to the standard deviation instead of "
+            "the variance. Is s drawn once for each vector, and shared by its entries?"
         )
     if 0.4 <= result <= 0.6:
-        raise Differs("A slope of 1/2 belongs to the deviation of independent entries.")
+        raise WrongAnswer(
+            "A slope of 1/2 belongs to the standard deviation of independent entries."
+        )
     if -2.2 <= result <= -1.8:
-        raise Differs("The sign: the variance grows with d.")
+        raise WrongAnswer("The sign: the variance grows with d.")
     if not 1.75 <= result <= 2.2:
-        raise Differs(
+        raise WrongAnswer(
             f"The slope is {result:.3g}. Take the variance over many pairs, and fit log(variance) "
             "over log(d)."
         )
-    return "close to 2: the shared parts add up in step, so such vectors need a division by d."
+    return "close to 2: the shared parts add d equal products, so such scores need a division by d."
 
 
 def _attention(
@@ -298,8 +288,8 @@ LEFT = {
     ("keys", -2, False): "Scale, axis of the softmax, and mask are all still wrong.",
     ("width", -2, False): "The scale is right. Along which axis should weights sum to 1?",
     ("keys", -1, False): "The axis is right. By which number does the formula divide?",
-    ("width", -1, False): "One is left: what happens to the sum of a row that is masked so?",
-    ("keys", -1, True): "One is left: by which number does the formula divide?",
+    ("width", -1, False): "One mistake is left: what is the sum of a row that is masked like this?",
+    ("keys", -1, True): "One mistake is left: by which number does the formula divide?",
     ("width", -2, True): "The mask is right. But a softmax along the queries meets a column of "
     "nothing but minus infinity, and divides 0 by 0. Along which axis should weights sum to 1?",
 }
@@ -316,11 +306,11 @@ def check_repaired(attention: Function) -> str:
     expected = _attention()(*tensors)
     everywhere = torch.ones(2, 1, 6, dtype=torch.bool)
     mistakes = [(_attention(*left)(*tensors), hint) for left, hint in LEFT.items()] + [
-        (_attention()(*tensors[:3], everywhere), "The mask is gone: the padding counts again."),
+        (_attention()(*tensors[:3], everywhere), "The mask is not used: padding has weight."),
         (_attention()(*tensors[:3], ~valid), "The mask is inverted: it is true at real keys."),
         (_attention()(queries * 3, *tensors[1:]), "The scores are not divided by √d."),
     ]
-    compare(attention, tensors, expected, mistakes, "Compare with the walk's three functions.")
+    compare(attention, tensors, expected, mistakes, "Compare with the three functions of the walk.")
     return "divide by √d, mask before the softmax, and run the softmax along the keys."
 
 
@@ -358,41 +348,13 @@ def check_from_lengths(attention: Function) -> str:
             mistakes.append((_from_lengths(*given[:3], each), hint))
         hint = "Make the mask from torch.arange(K) and the lengths, then mask the scores."
         compare(attention, given, expected, mistakes, hint, case=case)
-    return "the same as d2l.DotProductAttention, for a length per sequence or per query."
+    return "the same as d2l.DotProductAttention, with a length for each sequence or for each query."
 
 
-@check("3.4", right=("B",), wrong=["A", "c", "D"])
-def check_leak(letter: str) -> str:
-    """Which of three ways to mask lets padding through."""
-    hints = {
-        "A": "it fills with minus infinity before the softmax, and its exponential is 0. Change a "
-        "padded value, and see which output moves.",
-        "C": "it sets the exponentials of padding to 0 and divides by the sum of the others (large "
-        "scores overflow), but nothing leaks. Change a padded value, and see which output moves.",
-    }
-    judge_letters(letter, "B", hints)
-    return "B multiplies scores by 0, and exp(0) is 1: its padding still counts."
+check_leak = choice("3.4")
 
 
-@check("3b.3", right=(512, 8))
-def check_box(box: float, sheet: float) -> str:
-    """Room in MiB for the hidden units of an additive score, and for the scores themselves."""
-    hints = {
-        64.0: "That is one sentence pair; the batch has 8.",
-        128.0: "That counts numbers. Each takes 4 bytes.",
-        8.0: "Those are the scores. There are 64 hidden numbers for each of them.",
-        1024.0: "That counts 8 bytes a number; float32 takes 4.",
-        1.0: "A pair of a query and a key needs h numbers here, and there are 8 sentence pairs.",
-    }
-    hint = "Your first number is {:.4g}. Multiply B, Q, K, h and 4, and divide by 2^20."
-    judge_number(box, 512, hints, hint, "the first number")
-    hints = {1.0: "The first number is right. The second is for one pair; the batch has 8."}
-    hint = (
-        "The first number is right, the second is {:.4g}: there is one score for each pair of a "
-        "query and a key."
-    )
-    judge_number(sheet, 8, hints, hint, "the second number")
-    return "512 MiB beside 8: the hidden units need h = 64 times the memory of the scores."
+check_box = choice("3b.3")
 
 
 def _one_more(queries: Tensor, entry: float = 1.0) -> Tensor:
@@ -416,20 +378,18 @@ def check_one_more(one_more: Function) -> str:
         queries = torch.randn(count, width)
         expected = _one_more(queries)
         result = call(one_more, queries, case=f"with {count} queries of width {width}")
-        result = tensor_like(result, expected, "what your function gives")
+        result = read_tensor(result, expected, "your result")
         added = result[:, -1]
         if agrees(result[:, 1:], queries):
-            raise Differs("Put the new entry at the end, where the new column of W_q stands.")
-        same(result[:, :-1], queries, "The query itself should stay as it is.", "what you give")
+            raise WrongAnswer("Put the new entry at the end, where the new column of W_q is.")
+        expect(result[:, :-1], queries, "The query itself should not change.", "your result")
         recognise(
             added, [(torch.zeros(count), "A 0 times the new column is 0, so nothing changes.")]
         )
         if not agrees(added, added[:1].expand(count)):
-            raise Differs("A bias is the same for all queries, so the new entry has to be, too.")
-        mirrored = call(one_more, -queries, case="with the same queries, their signs turned")
-        mirrored = tensor_like(mirrored, expected, "what your function gives")
+            raise WrongAnswer("A bias is the same for all queries, so the new entry must be, too.")
+        mirrored = call(one_more, -queries, case="with the signs of all queries reversed")
+        mirrored = read_tensor(mirrored, expected, "your result")
         if not agrees(mirrored[:, -1], added):
-            raise Differs(
-                "Your entry changes its sign with the queries, so the score is still odd."
-            )
-    return "a constant entry has a column of its own, and that column is the bias."
+            raise WrongAnswer("Your entry changes its sign with the queries. Make it a constant.")
+    return "the constant entry is multiplied by a column of W_q, and that column is the bias."

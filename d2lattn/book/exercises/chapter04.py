@@ -12,21 +12,20 @@ from torch.nn import functional as F
 
 from d2lattn.analysis.metrics import Link, alignment_links, alignment_scores
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
-    apart,
+    WrongAnswer,
     call,
     check,
-    judge_letters,
+    expect,
     judge_number,
-    judge_statements,
     module_with,
-    number,
+    read_number,
+    read_parts,
+    read_tensor,
     recognise,
-    same,
-    several,
-    tensor_like,
+    tell_apart,
 )
+from d2lattn.book.exercises.choices import choice
 from d2lattn.corpus.pairs import Pair
 from d2lattn.seq2seq import Seq2SeqAttentionDecoder
 
@@ -54,7 +53,7 @@ def _with_five_sure(
 @check("4.1", right=(_error_rate,), wrong=[_with_five_sure])
 def check_error_rate(error_rate: Function) -> str:
     """The alignment error rate of found links, beside sure and possible ones."""
-    result = number(call(error_rate, FOUND, SURE, POSSIBLE), "your error rate")
+    result = read_number(call(error_rate, FOUND, SURE, POSSIBLE), "your error rate")
     a, s, p = len(FOUND), len(SURE), len(POSSIBLE)
     in_s, in_p = len(FOUND & SURE), len(FOUND & POSSIBLE)
     mistakes = [
@@ -83,17 +82,17 @@ def check_error_rate(error_rate: Function) -> str:
         ("with |A| = 8, |S| = 5, |A ∩ S| = 4 and |A ∩ P| = 6", FOUND, SURE, POSSIBLE),
         ("when all possible links are found and no other", POSSIBLE, SURE, POSSIBLE),
         ("when no link is found", frozenset(), SURE, POSSIBLE),
-        ("with two sure links and three possible ones", FOUND, other, other | {(2, 3)}),
+        ("with two sure links and three possible links", FOUND, other, other | {(2, 3)}),
     ]
     for case, links, sure, possible in cases:
-        rate = number(call(error_rate, links, sure, possible, case=case), f"{case}, your rate")
+        rate = read_number(call(error_rate, links, sure, possible, case=case), f"{case}, your rate")
         expected = _error_rate(links, sure, possible)
         if abs(rate - expected) > 1e-4:  # four digits are enough
             hint = ""
             if sure is not SURE and abs(rate - _with_five_sure(links, sure, possible)) < 1e-4:
                 hint = " Count the sure links; there are not always five."
-            raise Differs(f"{case}, your error rate is {apart(rate, expected)}{hint}")
-    return "sure links have to be found, possible ones may be."
+            raise WrongAnswer(f"{case}, your error rate is {tell_apart(rate, expected)}{hint}")
+    return "sure links have to be found; possible links may be left out."
 
 
 class _Decoder(nn.Module):
@@ -175,12 +174,12 @@ def check_step(decoder_class: Function) -> str:
         state = package.init_state((h, s.unsqueeze(0)), None if m is None else lens)
         logits, state = package(y.unsqueeze(1), state)
         expected = logits.squeeze(1), state.hidden[0], package.attention_weights
-        result = several(
+        result = read_parts(
             call(decoder, y, s, h, m, case=case), 3, "Give the logits, the new state, the weights."
         )
         names = "logits", "new state", "weights"
         parts = [
-            tensor_like(part, wanted, f"your {name}")
+            read_tensor(part, wanted, f"your {name}")
             for name, part, wanted in zip(names, result, expected, strict=True)
         ]
         mistakes = []
@@ -191,7 +190,7 @@ def check_step(decoder_class: Function) -> str:
         recognise(_flat(parts), mistakes, _flat(expected))
         for name, part, wanted in reversed(list(zip(names, parts, expected, strict=True))):
             hint = "Scores, mask, weights, context, GRU, logits: this is the first that differs."
-            same(part, wanted, hint, f"{case}, your {name}".removeprefix(", "))
+            expect(part, wanted, hint, f"{case}, your {name}".removeprefix(", "))
     return "the same as the package's decoder, with a mask and without."
 
 
@@ -228,7 +227,7 @@ def check_masked_loss(masked_loss: Function) -> str:
     total, num_valid = (losses * valid).sum(), valid.sum()
     expected = total / num_valid
 
-    result = number(call(masked_loss, logits, targets, valid_lens), "your loss")
+    result = read_number(call(masked_loss, logits, targets, valid_lens), "your loss")
     mistakes = [
         (losses.mean(), "That is the mean over all B · T positions: the padding counts, too."),
         (
@@ -236,31 +235,31 @@ def check_masked_loss(masked_loss: Function) -> str:
             "The padding's loss is 0, but you still divide by all B · T positions: a batch with "
             "more padding looks better. Divide by the number of valid tokens.",
         ),
-        (total / 3, "You divided by B: that is the loss of a sentence, not of a token."),
+        (total / 3, "You divided by B: that is the mean loss per sentence, not per token."),
         (
             ((losses * valid).sum(dim=1) / valid_lens).mean(),
             "That is the mean of the sentences' means: a token of a short sentence counts for "
-            "more. Add up all valid tokens, then divide once.",
+            "more. Add up the losses of all valid tokens, then divide once.",
         ),
         (-((-losses).exp() * valid).sum() / num_valid, "That averages probabilities; take logs."),
-        (total, "That is the sum of the valid tokens' losses; divide by how many there are."),
+        (total, "That is the sum of the valid tokens' losses; divide by their number."),
         (-expected, "The sign: a likely token has a low loss, so take minus the logarithm."),
-        (losses[targets != 0].mean(), "Padding is what follows valid_lens; a 0 may be valid."),
+        (losses[targets != 0].mean(), "Padding comes after valid_lens tokens; a 0 may be valid."),
     ]
     recognise(result, mistakes)
-    same(result, expected, "Take minus log softmax at the target, over valid tokens.", "your loss")
+    expect(result, expected, "Average minus log softmax over the valid tokens.", "your loss")
     # Logits far from 0: the exponentials are infinite, or the probability of the target is 0.
     for scale in (30, 300):
         try:
-            result = number(call(masked_loss, scale * logits, targets, valid_lens))
-        except Differs:
+            result = read_number(call(masked_loss, scale * logits, targets, valid_lens))
+        except WrongAnswer:
             result = math.nan
         if not math.isclose(
             result, _masked_loss(scale * logits, targets, valid_lens), rel_tol=1e-4
         ):
-            raise Differs(
-                "All is right but for logits far from 0, whose exponentials are 0 or infinite. "
-                "log_softmax does both steps safely."
+            raise WrongAnswer(
+                "Your loss is correct except for logits far from 0, whose exponentials are 0 or "
+                "infinite. log_softmax avoids this."
             )
     return "every valid token counts once, and padding does not count."
 
@@ -268,11 +267,11 @@ def check_masked_loss(masked_loss: Function) -> str:
 @check("4.4", right=((30, 840),), wrong=[((58, 840),), ((30, 900),)])
 def check_projections(answer: Sequence[int]) -> str:
     """How many keys are projected for 30 source tokens and 28 steps: once, and at every step."""
-    numbers = several(
+    numbers = read_parts(
         answer, 2, "Give a pair of integers: (projected once, projected at every step)."
     )
     once, every_step = (
-        number(part, f"the {which} number")
+        read_number(part, f"the {which} number")
         for part, which in zip(numbers, ("first", "second"), strict=True)
     )
     mistakes = {
@@ -282,12 +281,12 @@ def check_projections(answer: Sequence[int]) -> str:
         (28, 840): "The second is right. The first: keys belong to the source, not the target.",
     }
     recognise((once, every_step), mistakes.items(), rtol=0)
-    hint = "The first number is {:g}. How many keys has a sentence of 30 tokens?"
+    hint = "The first number is {:g}. How many keys does a sentence of 30 tokens have?"
     judge_number(once, 30, {}, hint)
-    hint = "The second number is {:g}. A step that keeps nothing projects all 30 keys again."
+    hint = "The second number is {:g}. Each step projects all 30 keys again."
     judge_number(every_step, 840, {}, hint)
     return (
-        "30 or 840: the keys do not change from step to step, so 810 projections are for nothing."
+        "30 or 840: the keys do not change from step to step, so 810 projections are unnecessary."
     )
 
 
@@ -319,21 +318,23 @@ EXAMPLE_MATRICES = [[[0.62, 0.38]] * 40] + [[[0.3, 0.3, 0.4]]] * 4
 )
 def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Any]) -> str:
     """The threshold of lowest error rate over all pairs, when weights from it on are links."""
-    result = number(answer, "the threshold")
+    result = read_number(answer, "the threshold")
     places = [i for i, x in enumerate(THRESHOLDS) if math.isclose(result, x, abs_tol=1e-6)]
     if not places:
-        raise Differs(f"{result:g} is not one of the thresholds 0.05, 0.10, …, 0.95.")
+        raise WrongAnswer(f"{result:g} is not one of the thresholds 0.05, 0.10, …, 0.95.")
     rates = [_error_rate_at(threshold, pairs, matrices) for threshold in THRESHOLDS]
     here = places[0]
     best = [place for place, rate in enumerate(rates) if rate <= min(rates) + 1e-9]
     if here in best:
         return "no other threshold of the nineteen has a lower error rate over all pairs."
     reason = (
-        "Too low: many of the links that are read off are wrong, so precision suffers."
+        "Too low: many of the links are wrong, so the precision is low."
         if best[-1] > here
-        else "Too high: only few links are read off, and right ones are lost, so recall suffers."
+        else "Too high: there are few links, and correct ones are missing, so the recall is low."
     )
-    raise Differs(f"At {result:.2f} the error rate over all pairs is {rates[here]:.3f}. {reason}")
+    raise WrongAnswer(
+        f"At {result:.2f} the error rate over all pairs is {rates[here]:.3f}. {reason}"
+    )
 
 
 def _links_of(weights: Tensor) -> set[Link]:
@@ -343,12 +344,12 @@ def _links_of(weights: Tensor) -> set[Link]:
 WRONG_LINKS: tuple[tuple[Callable[[Tensor], set[Link]], str], ...] = (
     (
         lambda weights: set(_links_of(torch.cat((weights, weights[-1:])))),
-        "The last row wrote <eos>, which is no French word.",
+        "The last row wrote <eos>, which is not a French word.",
     ),
     (
         lambda weights: {(w, row) for row, w in enumerate(weights[:-1].argmax(dim=1).tolist())},
-        "<eos> is no English word, so leave its column out *before* you look for the largest "
-        "weight: a row whose largest weight is on <eos> still has a best word.",
+        "<eos> is not an English word, so leave its column out *before* you find the largest "
+        "weight: a row whose largest weight is on <eos> still needs a link to a word.",
     ),
     (
         lambda weights: {(w, row - 1) for w, row in _links_of(torch.cat((weights, weights[-1:])))},
@@ -382,44 +383,21 @@ def check_links(links_of: Function) -> str:
         case = f"with {target_length} French and {source_length} English words"
         result = call(links_of, weights, case=case)
         if not isinstance(result, AbstractSet):
-            raise Differs(f"a set of links is needed; this is {type(result).__name__}.")
+            raise WrongAnswer(f"a set of links is needed; this is {type(result).__name__}.")
         right = _links_of(weights)
         for wrong, hint in WRONG_LINKS:
             if result != right and result == wrong(weights):
-                raise Differs(hint)
+                raise WrongAnswer(hint)
         if result != right:
             extra, missing = sorted(result - right), sorted(right - result)
-            raise Differs(
-                f"{case}, you have {extra[:2] or 'nothing'} too much and lack "
-                f"{missing[:2] or 'nothing'}. A link is (English position, French position)."
+            raise WrongAnswer(
+                f"{case}, wrong links: {extra[:2] or 'none'}; missing links: "
+                f"{missing[:2] or 'none'}. A link is (English position, French position)."
             )
-    return "a row belongs to the word that it wrote, and <eos> is a word on neither side."
+    return "a row belongs to the word that was written, and <eos> is not a word on either side."
 
 
-@check(
-    "4.6",
-    right=("A", "C"),
-    wrong=[*((letter, "C") for letter in "BCDE"), *(("A", letter) for letter in "ABDE")],
-)
-def check_evidence(plausible: str, faithful: str) -> str:
-    """Which of five findings speak for plausible, and which for faithful: A and C."""
-    for_plausible = {
-        "A": "does it not say what a person would draw?",
-        "B": "BLEU judges the translation. Both of the walk's models had 96.",
-        "C": "hiding asks what the model used; no person's links come into it.",
-        "D": "a row can be sharp and point at the wrong word.",
-        "E": "whoever picked ten pictures could pick the ones that fit.",
-    }
-    for_faithful = {
-        "A": "gold is what a person would draw. Did anybody ask the model?",
-        "B": "a good translation says that the model read *something* right.",
-        "C": "does it not ask the model?",
-        "D": "a sharp row may be dispensable: *la* survived a weight of 0.99.",
-        "E": "that it convinces people is the weakest kind of plausible.",
-    }
-    judge_letters(plausible, "A", for_plausible)
-    judge_letters(faithful, "C", for_faithful)
-    return "gold for plausible, taking away for faithful; the other three prove neither."
+check_evidence = choice("4.6")
 
 
 Step = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -443,11 +421,11 @@ def _write(step: Step, s: Tensor, max_len: int, slip: str = "") -> Tensor:
 
 
 WRITING_SLIPS = {
-    "bos again": "Each step reads <bos>. Feed the word back that was written last.",
-    "old state": "Each step starts from the first state. Pass the new state on.",
-    "no end": "You go on after every sentence has its <eos>.",
-    "any": "You stop when the first sentence of the batch has its <eos>. The others go on.",
-    "with bos": "<bos> stands in your output. It was given, not written.",
+    "bos again": "Each step reads <bos>. Feed back the word that was written last.",
+    "old state": "Each step starts from the first state. Pass on the new state.",
+    "no end": "You continue after every sentence has its <eos>.",
+    "any": "You stop when the first sentence of the batch has its <eos>. The others continue.",
+    "with bos": "Your output contains <bos>, which was given, not written.",
 }
 
 
@@ -467,36 +445,15 @@ def check_write(write: Function) -> str:
         expected = _write(step, s, max_len)
         mistakes = [(_write(step, s, max_len, slip), hint) for slip, hint in WRITING_SLIPS.items()]
         recognise(result, mistakes, expected)
-        result = tensor_like(result, expected, "your output")
+        result = read_tensor(result, expected, "your output")
         for row, (found, wanted) in enumerate(zip(result.tolist(), expected.tolist(), strict=True)):
             end = wanted.index(2) + 1 if 2 in wanted else max_len  # what comes later is free
             if found[:end] != wanted[:end]:
-                raise Differs(
+                raise WrongAnswer(
                     f"Sentence {row} is {found[:end]}; {wanted[:end]} was expected. Each step "
                     "takes the word with the largest logit."
                 )
     return "read <bos>, take the likeliest word, feed it back, stop at <eos>."
 
 
-@check(
-    "4.8",
-    right=(True, False, False),
-    wrong=[(False, False, False), (True, True, False), (True, False, True)],
-)
-def check_audit(first: bool, second: bool, third: bool) -> str:
-    """Three claims about three blind pictures: the first holds, the two others do not."""
-    claims = [
-        (True, "put X's error rate beside the diagonal's. In which sense is it not plausible?"),
-        (
-            False,
-            "worse than drawing links at random is suspicious. Move Y's links by one row with "
-            "`d2l.shift_links` and judge again.",
-        ),
-        (
-            False,
-            "a wrong word is no proof. Of Z's rows that miss gold, how often was the state looked "
-            "at the worst one to lose?",
-        ),
-    ]
-    judge_statements((first, second, third), claims)
-    return "an error rate judges model, labels and encoder at once; ask which of them it was."
+check_audit = choice("4.8")

@@ -1,7 +1,7 @@
 """Checks for the exercises of chapters 5 and 5b, multi-head attention and what a head is worth."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,21 +19,20 @@ from d2lattn.book.exercises.attending import (
     mistakes_in_heads,
 )
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
+    WrongAnswer,
     agrees,
     call,
     check,
     compare,
-    judge_letters,
+    expect,
     judge_number,
-    judge_statements,
     module_with,
-    number,
+    read_number,
+    read_parts,
     recognise,
-    same,
-    several,
 )
+from d2lattn.book.exercises.choices import choice
 
 LOSSES = (
     *(3.20, 2.10, 0.90, 0.88, 0.60, 0.58, 0.31, 0.30),
@@ -85,7 +84,7 @@ def check_split_and_merge(split: Function, merge: Function) -> str:
         compare(split, (x, num_heads), heads, mistakes, hint, "your split")
         mistakes = [(wrong(heads), hint) for wrong, hint in WRONG_MERGES]
         compare(merge, (heads,), x, mistakes, "Merging undoes the split.", "your merge")
-    return "cut each row and exchange two axes; then both steps backwards."
+    return "cut each row and exchange two axes; to merge, undo both steps in reverse order."
 
 
 def _padded_heads(q: Tensor, k: Tensor, v: Tensor, num_heads: int, valid: Tensor) -> Tensor:
@@ -113,7 +112,7 @@ def check_padded_heads(padded_heads: Function) -> str:
         expected = attend_in_heads(q, k, v, num_heads, mask)
         hint, case = "A masked score is −∞, below any.", "where all scores are below −50"
         compare(padded_heads, (*given, num_heads, valid), expected, [], hint, case=case)
-    return "one mask for all heads, each with the scale of its own width."
+    return "one mask for all heads, and each head scales by the root of its own width."
 
 
 @check(
@@ -123,10 +122,10 @@ def check_padded_heads(padded_heads: Function) -> str:
 )
 def check_estimate(answer: Sequence[int]) -> str:
     """Parameters, the width under the root, and weights for D = 512, eight heads, 100 by 100."""
-    parts = several(answer, 3, "Give three numbers: (parameters, width, weights).")
+    parts = read_parts(answer, 3, "Give three numbers: (parameters, width, weights).")
     share = "Each head has a share of the width: its matrices have 512/8 rows."
     mistakes = {
-        3 * 512**2: "That is W_q, W_k and W_v. What comes after the join?",
+        3 * 512**2: "That is W_q, W_k and W_v. What comes after the concatenation?",
         **{matrices * 512**2: share for matrices in (8 * 4, 8 * 3, 8 * 3 + 1)},
         4 * 512 * 64: "That is one head's share. There are eight heads.",
     }
@@ -135,7 +134,7 @@ def check_estimate(answer: Sequence[int]) -> str:
     hint = "A dot product is divided by the root of the width that it sums over."
     other = "A width of {:g}? Eight heads share 512 numbers."
     judge_number(parts[1], 64, {512: hint, 8: hint}, other, "the second number", rtol=0)
-    mistakes = {100 * 100: "That many weights has one head."}
+    mistakes = {100 * 100: "That is the number of weights in one head."}
     hint = "{:,.0f} weights? Each head has a row for each query."
     judge_number(parts[2], 8 * 100 * 100, mistakes, hint, "the third number", rtol=0)
     return "1,048,576 parameters, as with one head; 80,000 weights, eight times as many."
@@ -151,7 +150,7 @@ def check_repaired(repaired: Function) -> str:
         mistakes = mistakes_in_heads(partial(attend_in_heads, *given, None), (*HEADS, *ONE_HEAD))
         hint = "Compare each line with the walk's listing, on a batch that you can follow."
         compare(repaired, given, attend_in_heads(*given), mistakes, hint)
-    return "split and merge keep positions together, each head has its own scale."
+    return "split and merge keep positions together, and the scale is that of a head."
 
 
 class _MultiHead(nn.Module):
@@ -209,18 +208,7 @@ def check_multi_head(layer_class: Function) -> str:
     return "the same as nn.MultiheadAttention, with a mask and without."
 
 
-@check("5.5", right=("ACDE",), wrong=["CDE", {"A", "B", "C", "D", "E"}, "ADE", "AC", "ACD", "AX"])
-def check_one_look(letters: Iterable[str]) -> str:
-    """Which questions one head can answer exactly."""
-    reasons = {
-        "A": "half on each city is an average: one look can do that.",
-        "B": "a difference needs +1 and −1, and no weight is negative.",
-        "C": "one city alone: all of the weight on it.",
-        "D": "minus the average: the number c may be −1, as long as it is so for all cities.",
-        "E": "a sum of two is twice their average, and c may be 2.",
-    }
-    judge_letters(letters, "ACDE", reasons)
-    return "any mixture with one sign; only the difference needs two."
+check_one_look = choice("5.5")
 
 
 def _kernel_mean(at: float, xs: Tensor, ys: Tensor, bandwidth: float) -> Tensor:
@@ -235,25 +223,25 @@ def _slope(x: float, xs: Tensor, ys: Tensor, bandwidth: float, delta: float) -> 
 
 @check("5.6", right=(_slope,))
 def check_slope(slope: Function) -> str:
-    """How steep a kernel regression is at x, from two looks, at x + delta and x − delta."""
+    """How steep a kernel regression is at x, from its values at x + delta and x − delta."""
     xs = torch.linspace(-2, 3, 40)
     ys = xs.sin() + 0.1 * torch.randn(40)
     for x, bandwidth, delta in ((0.3, 0.4, 0.25), (1.6, 0.7, 0.4)):
         above, below = (_kernel_mean(x + d, xs, ys, bandwidth) for d in (delta, -delta))
         expected = _slope(x, xs, ys, bandwidth, delta)
-        result = number(call(slope, x, xs, ys, bandwidth, delta), "your slope")
+        result = read_number(call(slope, x, xs, ys, bandwidth, delta), "your slope")
         at_x = _kernel_mean(x, xs, ys, bandwidth)
         hints = [
             (-expected, "The sign: a rising curve has a positive slope."),
             (above - below, "That is the rise. Over which distance?"),
-            ((above - below) / delta, "The two looks are 2 delta apart."),
-            ((above - at_x) / delta, "Look on both sides of x."),
-            ((above + below) / 2, "That is the average of the two looks; subtract."),
+            ((above - below) / delta, "The two positions are 2 delta apart."),
+            ((above - at_x) / delta, "Use positions on both sides of x."),
+            ((above + below) / 2, "That is the average of the two heights; subtract."),
         ]
         recognise(result, hints)
         hint = "Two kernel averages, one at x + delta, one at x − delta."
-        same(result, expected.double(), hint, "your slope")
-    return "one head looks to the right, one to the left, and the last matrix subtracts."
+        expect(result, expected.double(), hint, "your slope")
+    return "one head is at the right of x, one at the left, and the output projection subtracts."
 
 
 @check(
@@ -263,20 +251,24 @@ def check_slope(slope: Function) -> str:
 )
 def check_three_cities(answer: Sequence[float]) -> str:
     """How many heads v_a − 2 v_b + v_c takes, and what a single one leaves of 6."""
-    parts = several(answer, 2, "Give two numbers: (heads, the error of one head).")
+    parts = read_parts(answer, 2, "Give two numbers: (heads, the error of one head).")
     mistakes = {
-        3: "Three heads will do. But a and c are asked for with the same sign.",
-        1: "There are both signs in it, so one head is too few.",
+        3: "Three heads are enough. But a and c have the same sign.",
+        1: "The answer contains both signs, so one head is too few.",
     }
     judge_number(parts[0], 2, mistakes, "{:g} heads? Count the signs.", "the number of heads")
-    left = number(parts[1], "the error of one head")
+    left = read_number(parts[1], "the error of one head")
     if 3.7 < left < 4.4:
-        raise Differs("That is what is left if the head looks at a and c. There is a better look.")
+        raise WrongAnswer("That is what is left if the head attends to a and c. It can do better.")
     if 5.6 < left < 6.5:
-        raise Differs("That is what knowing nothing costs: has your head learned anything?")
+        raise WrongAnswer(
+            "That is the error of always answering 0: has your head learned anything?"
+        )
     if not 1.9 < left < 2.3:
-        raise Differs(f"One head left {left:.2f}? Train longer, and judge it on more questions.")
-    return "a head for each sign; one head gives up the two cities that count 1 each."
+        raise WrongAnswer(
+            f"One head left {left:.2f}? Train longer, and judge it on more questions."
+        )
+    return "one head for each sign; a single head ignores the two cities that cost 1 each."
 
 
 def _contributions(weights: Tensor, values: Tensor, W_o: Tensor) -> Tensor:
@@ -296,18 +288,24 @@ def check_contributions(contributions: Function) -> str:
         expected = _contributions(weights, values, W_o)
         inside = weights * values.norm(dim=-1).unsqueeze(1)
         mistakes = [
-            (inside, "That is its length inside the head. It still has to pass W_o's block."),
-            (lengths.expand_as(weights), "That is how long the values arrive; times the weight."),
-            (weights, "These are the weights. How long is the value that they multiply?"),
+            (
+                inside,
+                "That is the length inside the head. Multiply by the head's block of W_o first.",
+            ),
+            (
+                lengths.expand_as(weights),
+                "That is the length of the vectors that arrive. Multiply it by the weight.",
+            ),
+            (weights, "These are the weights. How long are the vectors that they multiply?"),
             (expected.square(), "That is the squared length; take the root."),
             (weights * lengths.square(), "The squared length: take the root before the weight."),
         ]
-        hint = "Head i meets columns i d to (i + 1) d of W_o."
+        hint = "The output of head i is multiplied by columns i d to (i + 1) d − 1 of W_o."
         given = weights, values, W_o
         compare(
             contributions, given, expected, mistakes, hint, f"with {heads} heads, your contribution"
         )
-    return "weight times the length of what arrives."
+    return "the weight times the length of the vector that arrives."
 
 
 def _prune(*given: Any, slip: str = "") -> tuple[Tensor, ...]:
@@ -325,7 +323,7 @@ def _prune(*given: Any, slip: str = "") -> tuple[Tensor, ...]:
 
 
 PRUNING_SLIPS = {
-    "removed": "You kept the heads that were to go.",
+    "removed": "You kept the heads that should be removed.",
     "strided": "A head has neighbouring rows: head i has rows i D/H to (i + 1) D/H.",
     "columns": "Rows and columns are exchanged: a head has rows of W_q, W_k and W_v, and columns "
     "of W_o.",
@@ -338,13 +336,13 @@ def check_prune(prune: Function) -> str:
     """W_q, W_k, W_v and W_o of the kept heads alone; the output is that with the others off."""
     for num_heads, kept in ((4, [0, 3]), (3, [1])):
         given = *torch.randn(4, 12, 12), num_heads, kept
-        result = several(call(prune, *given), 4, "Give four matrices: W_q, W_k, W_v, W_o.")
+        result = read_parts(call(prune, *given), 4, "Give four matrices: W_q, W_k, W_v, W_o.")
         for slip, hint in PRUNING_SLIPS.items():
             wrong = _prune(*given, slip=slip)
             if all(agrees(torch.as_tensor(a), b) for a, b in zip(result, wrong, strict=True)):
-                raise Differs(hint)
+                raise WrongAnswer(hint)
         for name, part, right in zip(PROJECTIONS, result, _prune(*given), strict=True):
-            same(part, right, "Rows of W_q, W_k, W_v, columns of W_o.", f"your {name}")
+            expect(part, right, "Rows of W_q, W_k, W_v, columns of W_o.", f"your {name}")
     return "fewer rows in, fewer columns out, and the output as with the other heads off."
 
 
@@ -352,45 +350,20 @@ def check_prune(prune: Function) -> str:
 def check_tests(letters: str) -> str:
     """Which measurement answers each of four questions."""
     if not isinstance(letters, str):
-        raise Differs('Give four letters in the order of the questions, such as "ABCD".')
+        raise WrongAnswer('Give four letters in the order of the questions, such as "ABCD".')
     chosen = "".join(letter for letter in letters.upper() if letter.isalnum())
     if len(chosen) != 4 or not set(chosen) <= set("ABCD"):
-        raise Differs('Give four letters from A to D, such as "ABCD".')
+        raise WrongAnswer('Give four letters from A to D, such as "ABCD".')
     reasons = {
-        "D": "What a person would draw is what gold links say.",
-        "A": "Another noun's state, put in its place, changes the word only if it is used.",
-        "C": "How much of a value arrives, its weight and the two matrices decide.",
-        "B": "What would be missed shows when it is missing, with and without the others.",
+        "D": "Gold links are what a person would draw.",
+        "A": "If the model uses the state, another noun's state in its place changes the word.",
+        "C": "The weight and two matrices determine how much of a value arrives.",
+        "B": "What is lost without a head shows when it is off, with the other heads on and off.",
     }
     for place, (given, right) in enumerate(zip(chosen, reasons, strict=True), start=1):
         if given != right:
-            raise Differs(f"look at question {place} again. {reasons[right]}")
-    return "plausible, used, arriving and needed are four things, each with a test of its own."
+            raise WrongAnswer(f"look at question {place} again. {reasons[right]}")
+    return "plausible, used, arriving and needed are four properties, each with its own test."
 
 
-@check(
-    "5b.4",
-    right=((False, True, False),),
-    wrong=[((True, True, False),), ((False, False, False),), ((False, True, True),)],
-)
-def check_audit(answer: Sequence[bool]) -> str:
-    """Three statements about the heads whose losses stand in the table."""
-    claims = [
-        (
-            False,
-            "Head 1, alone, takes the loss from 3.20 to 2.10, and as the last it is worth 0.01. "
-            "It knows something, which the others know too.",
-        ),
-        (
-            True,
-            "Without head 3 the loss is 0.31, without head 4 it is 0.30, without both it is 0.88: "
-            "either may go, but not both.",
-        ),
-        (
-            False,
-            "As the last one switched off head 2 costs most, 0.44. But alone it leaves 0.90, "
-            "where head 3 leaves 0.60.",
-        ),
-    ]
-    judge_statements(answer, claims)
-    return "what a head is worth depends on which others are there."
+check_audit = choice("5b.4")

@@ -1,7 +1,7 @@
 """Checks for the exercises of chapter 6, self-attention and positions."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from itertools import product
 
@@ -11,18 +11,17 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from d2lattn.book.exercises.attending import attend_in_heads, mistakes_in_heads
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
+    WrongAnswer,
     call,
     check,
     compare,
-    judge_letters,
-    judge_number,
-    number,
+    expect,
+    read_number,
+    read_tensor,
     recognise,
-    same,
-    tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 
 Layer = Callable[[Tensor], Tensor]
 
@@ -59,7 +58,7 @@ def _placed(X: Tensor, along: int, speed: int, wave: Callable[[Tensor], Tensor])
 def check_add_positions(add_positions: Function) -> str:
     """Add the encoding to a batch."""
     X = torch.randn(3, 7, 6)
-    result = tensor_like(call(add_positions, X), X, "your output")
+    result = read_tensor(call(add_positions, X), X, "your output")
     right = {
         "axis": "positions count along the words",
         "speed": "later pairs are slower",
@@ -73,7 +72,7 @@ def check_add_positions(add_positions: Function) -> str:
     expected = _placed(X, 1, -1, torch.cos)
     P = expected - X
     sines_first = X + torch.cat((P[..., 0::2], P[..., 1::2]), dim=-1)
-    in_turn = "All sines come before all cosines; the formula takes them in turn."
+    in_turn = "All your sines come before all cosines; in the formula, they alternate."
     recognise(result, [(P, "That is P alone; return X + P."), (sines_first, in_turn)], atol=ATOL)
     for axis, speed, wave in list(product((False, True), repeat=3))[1:]:
         variant = _placed(X, int(not axis), 1 if speed else -1, torch.sin if wave else torch.cos)
@@ -82,27 +81,18 @@ def check_add_positions(add_positions: Function) -> str:
         start = f"Right: {' and '.join(done)}. " if done else ""
         count = "One mistake: " if len(left) == 1 else f"{len(left)} mistakes. The first: "
         recognise(result, [(variant, f"{start}{count}{asks[left[0]]}")], atol=ATOL)
-    same(result, expected, "Compare with the formula of the walk.", "your output")
+    expect(result, expected, "Compare with the formula of the walk.", "your output")
     for shape in ((1, 9, 6), (4, 3, 10)):
         X = torch.randn(shape)
         case = f"for a batch of shape {shape}"
         result = call(add_positions, X, case=case)
-        same(result, _placed(X, 1, -1, torch.cos), "Take the sizes from X.", f"{case}, your output")
+        expect(
+            result, _placed(X, 1, -1, torch.cos), "Take the sizes from X.", f"{case}, your output"
+        )
     return "positions along the words, slower pairs after faster ones, a cosine for each sine."
 
 
-@check("6.2", right=(768,))
-def check_crossing(length: float) -> str:
-    """The length at which self-attention needs as many FLOPs as a GRU, for width 256."""
-    hints = {
-        256.0: "That is d itself: the constants 4 and 12 count too.",
-        85.333: "That is d / 3: which of the two has the larger constant?",
-        3072.0: "12 d is what the GRU has; divide by the 4 of self-attention.",
-        589824.0: "That is n²: 4 n² d = 12 n d² leaves n once when both sides are divided by n.",
-    }
-    hint = "{:g} words is not it. Put 4 n² d = 12 n d² and solve for n."
-    judge_number(length, 768.5, hints, hint, "the number of words", rtol=0, atol=0.5)
-    return "at n = 3d = 768 words both need as many; with fewer, self-attention needs fewer."
+check_crossing = choice("6.2")
 
 
 def _shift(delta: float, speeds: Tensor) -> Tensor:
@@ -125,7 +115,7 @@ def check_shift_matrix(shift_matrix: Function) -> str:
     for delta, width in ((3, 6), (0, 4), (-2, 8)):
         case = f"for an offset of {delta} and width {width}"
         expected = _shift_matrix(delta, width)
-        result = tensor_like(call(shift_matrix, delta, width, case=case), expected, f"{case}, it")
+        result = read_tensor(call(shift_matrix, delta, width, case=case), expected, f"{case}, it")
         same_angle = "All pairs are rotated by the same angle; each has a speed of its own."
         mistakes = [
             (expected.T, "It rotates the wrong way: your matrix leads to position i - delta."),
@@ -136,7 +126,7 @@ def check_shift_matrix(shift_matrix: Function) -> str:
         recognise(result, mistakes, expected, atol=ATOL)
         places = torch.arange(20)
         led = _waves(places, width) @ result.T  # (20, D) x (D, D) -> (20, D)
-        same(
+        expect(
             led,
             _waves(places + delta, width),
             "Each pair has its own block; the rest of the matrix is 0.",
@@ -154,7 +144,7 @@ def check_bandwidth(bandwidth: Function) -> str:
     """The bandwidth of the Gaussian that exp(strength * cos(omega * delta)) is like, near 0."""
     cases = ((1.0, 1.0), (0.5, 1.0), (1.0, 9.0), (0.1, 16.0))
     result = [
-        number(call(bandwidth, omega, strength), f"for ω = {omega} and s = {strength}, it")
+        read_number(call(bandwidth, omega, strength), f"for ω = {omega} and s = {strength}, it")
         for omega, strength in cases
     ]
     mistakes: list[tuple[Callable[[float, float], float], str]] = [
@@ -168,7 +158,7 @@ def check_bandwidth(bandwidth: Function) -> str:
     for x, (omega, strength) in zip(result, cases, strict=True):
         expected = _bandwidth(omega, strength)
         if not math.isclose(x, expected, rel_tol=1e-3):
-            raise Differs(
+            raise WrongAnswer(
                 f"For ω = {omega} and s = {strength} yours is {x:.4g}; {expected:.4g} was "
                 "expected. Use cos x ≈ 1 − x²/2; a constant cancels in the softmax."
             )
@@ -188,37 +178,26 @@ BOXES: dict[str, Layer] = {
 """Four layers (n, d) -> (n, d) for exercise 6.5: two see order."""
 
 
-@check("6.5", right=({"B", "C"},), wrong=["B", "C", "ABC", "BCD", "E"])
-def check_boxes(letters: Iterable[str]) -> str:
-    """Which of the boxes see order."""
-    rounding = "every output moves with its row, up to rounding. Compare with 1e-5, not with 0."
-    reasons = {
-        "A": rounding,
-        "B": "it depends on the order, weakly. Print the size of the difference.",
-        "C": "it depends on the order, but not in short sequences.",
-        "D": rounding,
-    }
-    judge_letters(letters, "BC", reasons)
-    return "B adds a hundredth of the encoding, and C adds it only from position 10 on."
+check_boxes = choice("6.5")
 
 
 @check("6.6", right=(377,), wrong=[63, 1, 126])
 def check_twin(place: float) -> str:
     """The place from 4 to 400 most like place 0, for width 4 and base 100."""
-    result = number(place, "the position")
+    result = read_number(place, "the position")
     if result == 63:
-        raise Differs("63 is close (1.986 of 2): one rotation of the slow pair. Go on to 400.")
+        raise WrongAnswer("63 is close (1.986 of 2): one rotation of the slow pair. Go on to 400.")
     if result in (0, 1, 2, 3):
-        raise Differs("Leave out position 0 and its neighbours: begin at 4.")
+        raise WrongAnswer("Leave out position 0 and its neighbours: begin at 4.")
     if result != 377:
         if not 4 <= result <= 400 or result != int(result):
-            raise Differs("A whole number from 4 to 400 is needed.")
+            raise WrongAnswer("A whole number from 4 to 400 is needed.")
         likeness = math.cos(result) + math.cos(result / 10)
-        raise Differs(
+        raise WrongAnswer(
             f"Position {result:g} has p(0)·p(i) = {likeness:.4f}; another has more. Compute all of "
             "them, with the speeds 1 and 0.1, and take the largest."
         )
-    return "position 377: nearly 60 full rotations of the fast pair and 6 of the slow one."
+    return "position 377: almost exactly 60 full rotations of the fast pair and 6 of the slow one."
 
 
 def _self_attention(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, mask: Tensor) -> Tensor:

@@ -11,21 +11,20 @@ from torch import Tensor, nn
 from d2lattn import bare
 from d2lattn.book.exercises.attending import HEADS, MASKING, attend_in_heads, mistakes_in_heads
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
+    WrongAnswer,
     agrees,
     call,
     check,
     compare,
-    judge_letters,
+    expect,
     judge_number,
-    judge_statements,
-    number,
+    read_number,
+    read_parts,
+    read_tensor,
     recognise,
-    same,
-    several,
-    tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 from d2lattn.masks import causal_mask
 from d2lattn.positional import sinusoids
 
@@ -57,9 +56,9 @@ def check_layer_norm(layer_norm: Function) -> str:
         mistakes = [
             (gain * _norm(X, eps, axes) + shift, f"{hint} Each position has its own mean.")
             for axes, hint in (
-                ((0, 1), "You average over sentences and positions: that is batch normalisation."),
-                (1, "You average over the positions of a sentence."),
-                ((1, 2), "You normalise a sentence as a whole."),
+                ((0, 1), "You average over sequences and positions: that is batch normalisation."),
+                (1, "You average over the positions of a sequence."),
+                ((1, 2), "You normalise a sequence as a whole."),
             )
         ]
         mistakes += [
@@ -88,30 +87,30 @@ def check_layer_norm(layer_norm: Function) -> str:
     ],
 )
 def check_estimate(answer: Sequence[float]) -> str:
-    """Words from which attending costs most, attention's share of a decoder block, cache bytes."""
-    parts = several(answer, 3, "Give three numbers: (words, share, bytes).")
+    """Tokens at which attention costs most, its share of a decoder block, bytes of a cache."""
+    parts = read_parts(answer, 3, "Give three numbers: (tokens, share, bytes).")
     mistakes: dict[float, str] = {
         512: "That is the width itself. Count the matrices, in units of 512².",
-        1024: "Against the four projections alone. The network multiplies as well.",
-        6144: "The scores alone. The average over values costs as much again.",
-        12 * 512**2: "That is what a word costs in the matrices. What does it cost to attend?",
+        1024: "That counts the four projections alone. The network has matrices, too.",
+        6144: "That counts the scores alone. The weighted sums cost as much again.",
+        12 * 512**2: "That is what a token costs in the matrices. What do its scores cost?",
     }
-    hint = "{:g} words? A word's 12 · 512² against its 2 · n · 512."
+    hint = "{:g} tokens? Compare 12 · 512² with 2 · n · 512."
     judge_number(parts[0], 3072, mistakes, hint, "the first number", rtol=0.01)
     mistakes = {
-        1 / 3: "That is the encoder block's. How many attentions has a decoder block?",
+        1 / 3: "That is an encoder block's share. A decoder block has two attention layers.",
         50: "Give the share as a number from 0 to 1.",
     }
-    hint = "A share of {:g}? A decoder block has two attentions and a network."
+    hint = "A share of {:g}? A decoder block has two attention layers and a network."
     judge_number(parts[1], 0.5, mistakes, hint, "the second number", rtol=0.02)
     numbers = 2 * 6 * 1000 * 512
     mistakes = {
-        numbers: "That is how many numbers are kept. How many bytes has each?",
+        numbers: "That many numbers are kept. How many bytes does each take?",
         numbers * 2: "Keys or values? Both are kept.",
         numbers * 4 / 6: "That is one block. There are six.",
-        numbers * 4 * 8: "Each head keeps its share of the width, 64 of 512.",
+        numbers * 4 * 8: "A head keeps 64 of the 512 entries.",
     }
-    hint = "{:,.0f} bytes? Blocks × words × width × bytes, and keys and values."
+    hint = "{:,.0f} bytes? Blocks × tokens × width × bytes, for keys and for values."
     judge_number(parts[2], numbers * 4, mistakes, hint, "the third number", rtol=0.03)
     return "at 3,072 tokens both cost the same; half; 24.6 MB, 24.6 kB per token with any H."
 
@@ -135,9 +134,9 @@ def check_as_attention(as_attention: Function) -> str:
         expected, _ = _as_attention(X, W_1, b_1, W_2)
         case = f"for {places} positions"
         result = call(as_attention, X, W_1, b_1, W_2, case=case)
-        parts = several(result, 2, "Give two tensors: the weights and the values.")
-        weights = tensor_like(parts[0], expected, f"{case}, your first result, the weights,")
-        values = tensor_like(parts[1], W_2.T, f"{case}, your second result, the values,")
+        parts = read_parts(result, 2, "Give two tensors: the weights and the values.")
+        weights = read_tensor(parts[0], expected, f"{case}, your first result, the weights,")
+        values = read_tensor(parts[1], W_2.T, f"{case}, your second result, the values,")
         mistakes = [
             (scores, "These are the scores. What does the network do with those below 0?"),
             (scores.softmax(dim=-1), "That is attention's softmax. The network has a relu there."),
@@ -147,10 +146,10 @@ def check_as_attention(as_attention: Function) -> str:
         recognise(weights, mistakes)
         recognise(values, [(W_1, "The rows of W_1 are compared with x: they are the keys.")])
         if not agrees(weights @ values, expected @ W_2.T):
-            same(weights, expected, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
-            same(values, W_2.T, "Value j is column j of W_2.", f"{case}, your value")
+            expect(weights, expected, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
+            expect(values, W_2.T, "Value j is column j of W_2.", f"{case}, your value")
         if (weights < 0).any():
-            raise Differs("A weight is below 0, where a relu never is.")
+            raise WrongAnswer("A weight is below 0. A relu is not.")
     return "F learned pairs: keys in W_1, values in W_2, and a ReLU in place of the softmax."
 
 
@@ -174,7 +173,7 @@ STEP_MISTAKES = {
 def _step(
     restarts: bool = False, top_left: bool = False, forgets: bool = False
 ) -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
-    """Exercise 7.5's function, right or with some of its mistakes."""
+    """Exercise 7.4's function, right or with some of its mistakes."""
 
     def step(
         X: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
@@ -197,11 +196,11 @@ def _in_steps(step: Callable[..., object], X: Tensor, sizes: Sequence[int], *W: 
     for call_number, piece in enumerate(X.split(list(sizes)), start=1):
         case = f"in call {call_number} of {len(sizes)}"
         result = call(step, piece, keys, values, *W, case=case)
-        parts = several(result, 3, "Give three tensors: output, keys and values.")
-        outputs.append(tensor_like(parts[0], piece, f"{case}, your output"))
+        parts = read_parts(result, 3, "Give three tensors: output, keys and values.")
+        outputs.append(read_tensor(parts[0], piece, f"{case}, your output"))
         for name, part in (("keys", parts[1]), ("values", parts[2])):
             if not isinstance(part, Tensor):
-                raise Differs(f"{case}, your {name} should be a tensor.")
+                raise WrongAnswer(f"{case}, your {name} should be a tensor.")
         keys, values = parts[1:]
     return torch.cat(outputs)
 
@@ -224,48 +223,17 @@ def check_step(step: Function) -> str:
                 asks = [ask for (_, ask), is_left in mistakes if is_left]
                 start = f"{' and '.join(done)} now. " if done else ""
                 count = ("One is left", "Two are left; first", "All three are in; first")
-                raise Differs(f"{start}{count[len(asks) - 1]}: {asks[0]}")
+                raise WrongAnswer(f"{start}{count[len(asks) - 1]}: {asks[0]}")
         expected = _in_steps(_step(), X, (len(X),), *W)
         what = f"in calls of {', '.join(map(str, sizes))} tokens, your output"
-        same(result, expected, "All tokens in one call give what is expected.", what)
+        expect(result, expected, "All tokens in one call give what is expected.", what)
     return "however the tokens are split into calls, the outputs are those of one call."
 
 
-@check("7.5", right=("A",), wrong=["B", "c", "D"])
-def check_reorder(letter: str) -> str:
-    """Which of three reorders a beam's state rightly."""
-    hints = {
-        "B": "it moves the keys and not their values: each hypothesis has the weights of its own "
-        "tokens, and averages the values of another's.",
-        "C": "it writes row i into row rows[i]. Row i needs the old row rows[i]. And where two "
-        "hypotheses have the same parent, one of C's rows keeps what was there.",
-    }
-    judge_letters(letter, "A", hints)
-    return "each hypothesis takes its parent's keys and values; they all share one source."
+check_reorder = choice("7.5")
 
 
-@check(
-    "7.6",
-    right=((False, True, True),),
-    wrong=[((True, True, True),), ((False, False, True),), ((False, True, False),)],
-)
-def check_audit(answer: Sequence[bool]) -> str:
-    """Three statements about two heatmaps and the table beside them."""
-    claims = [
-        (
-            False,
-            "a shelf's own note has the weight 0, and yet another note there changes most answers. "
-            "How does it get past attention?",
-        ),
-        (
-            True,
-            "another note three steps on changes nearly all answers. Which shelf attends to it in "
-            "layer 1?",
-        ),
-        (True, "see the last row: how many answers change?"),
-    ]
-    judge_statements(answer, claims)
-    return "a heatmap shows one layer; residual connections and earlier layers carry notes, too."
+check_audit = choice("7.6")
 
 
 @check(
@@ -275,20 +243,20 @@ def check_audit(answer: Sequence[bool]) -> str:
 )
 def check_reach(answer: Sequence[float]) -> str:
     """How many steps one layer follows, and the share right one step further with four heads."""
-    parts = several(answer, 2, "Give two numbers: (steps, share).")
+    parts = read_parts(answer, 2, "Give two numbers: (steps, share).")
     mistakes = {
         1: "One step needs no attention: the token itself names the next shelf. Train it for two.",
         4: "Four steps is what two layers follow.",
     }
     hint = "{:g} steps? Train one layer for 2, 3 and 4 steps."
     judge_number(parts[0], 2, mistakes, hint, "the number of steps")
-    share = number(parts[1], "the share")
+    share = read_number(parts[1], "the share")
     if 1 < share <= 100:
-        raise Differs("Give the share as a number from 0 to 1.")
+        raise WrongAnswer("Give the share as a number from 0 to 1.")
     if share > 0.9:
-        raise Differs("So much is right at two steps. Train four heads for three.")
+        raise WrongAnswer("So much is right at two steps. Train four heads for three.")
     if not 0.2 <= share < 0.6:
-        raise Differs(f"A share of {share:.2f}? Judge the trained model on new notes.")
+        raise WrongAnswer(f"A share of {share:.2f}? Judge the trained model on new notes.")
     return "a layer reads one more note, with one head or four; a second layer doubles the steps."
 
 
@@ -486,12 +454,12 @@ def check_encoder(encoder: Function) -> str:
     mask = (tokens != 0)[:, None, None]
     model = call(encoder, *sizes)
     if not isinstance(model, nn.Module):
-        raise Differs("your class inherits from nn.Module.")
+        raise WrongAnswer("your class inherits from nn.Module.")
     result = call(model, tokens, mask)
     twin = bare.TransformerEncoder(*sizes)
     weights = sorted(model.parameters(), key=lambda weight: weight.shape != (7, 8))
     if [weight.shape for weight in weights] != [weight.shape for weight in twin.parameters()]:
-        raise Differs(
+        raise WrongAnswer(
             "`parameters()` should contain one embedding and all weights of two blocks. Blocks in "
             "a plain list are missing there: use nn.ModuleList."
         )
@@ -504,8 +472,8 @@ def check_encoder(encoder: Function) -> str:
 
     for kind, hint in ENCODER_MISTAKES:
         if agrees(result, output(kind)):
-            raise Differs(hint)
-    same(result, output(_encoder()), "Embed, add positions, then all blocks.", "your output")
+            raise WrongAnswer(hint)
+    expect(result, output(_encoder()), "Embed, add positions, then all blocks.", "your output")
     return "embeddings times √D plus positions, then the blocks, all of them registered."
 
 
@@ -523,7 +491,7 @@ class _Scorer(_Given, nn.Module):
         super().__init__()
         self.tables = nn.Parameter(torch.randn(2, 6, 6))
 
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+    def forward(self, source: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.tables[0][target] + self.tables[1][source].mean(dim=1, keepdim=True)
 
 
@@ -532,7 +500,11 @@ class _Descent(_Given, torch.optim.SGD):
 
 
 def _training_step(
-    shift: bool = True, masked: bool = True, clears: bool = True, steps: bool = True
+    shift: bool = True,
+    masked: bool = True,
+    clears: bool = True,
+    steps: bool = True,
+    softmaxes: int = 1,
 ) -> Callable[..., float]:
     """Exercise 7.13's function, right or with one of its mistakes."""
 
@@ -541,6 +513,8 @@ def _training_step(
     ) -> float:
         target, labels = (tokens[:, :-1], tokens[:, 1:]) if shift else (tokens, tokens)
         logits = model(source, target).mT  # (B, V, T)
+        for _ in range(softmaxes - 1):  # cross_entropy has one
+            logits = logits.softmax(dim=1)
         ignored = pad if masked else -100
         loss = nn.functional.cross_entropy(logits, labels, ignore_index=ignored)
         if clears:
@@ -556,8 +530,9 @@ def _training_step(
 TRAINING_MISTAKES = (
     (_training_step(shift=False), "target and labels are the same: shift the labels by one."),
     (_training_step(masked=False), "labels that are padding take part in the loss."),
+    (_training_step(softmaxes=2), "no softmax before cross_entropy, which contains one."),
     (_training_step(clears=False), "gradients of the step before are still there: zero_grad."),
-    (_training_step(steps=False), "the parameters stay what they were: optimizer.step()."),
+    (_training_step(steps=False), "no change: the order is zero_grad, backward, step."),
 )
 
 
@@ -574,16 +549,16 @@ def check_training_step(training_step: Function) -> str:
             source = torch.randint(3, 6, (2, 4))
             tokens = torch.randint(3, 6, (2, 5))
             tokens[:, 0], tokens[0, 3], tokens[0, 4] = 1, 2, 0  # start, end, padding
-            losses.append(number(call(step, model, optimizer, source, tokens, 0), "your loss"))
+            losses.append(read_number(call(step, model, optimizer, source, tokens, 0), "your loss"))
         return torch.cat((torch.tensor(losses), model.tables.detach().flatten()))
 
     result = trained(training_step)
     for step, hint in TRAINING_MISTAKES:
         if agrees(result, trained(step)):
-            raise Differs(hint)
+            raise WrongAnswer(hint)
     expected = trained(_training_step())
-    same(result[:3], expected[:3], "It is the mean over real labels.", "the loss of three steps")
-    same(result[3:], expected[3:], "zero_grad, backward, step.", "a parameter after three steps")
+    expect(result[:3], expected[:3], "It is the mean over real labels.", "the loss of three steps")
+    expect(result[3:], expected[3:], "zero_grad, backward, step.", "a parameter after three steps")
     return "shifted target, masked mean, and the three calls."
 
 
@@ -633,7 +608,10 @@ def check_greedy(greedy: Function) -> str:
             (_greedy(*given, place=0), "You read the logits of the first position."),
             (_greedy(*given, context=1), "The model needs all tokens so far, not only the last."),
             (_greedy(*given, ends=torch.any), "You stop when one row has ended; wait for all."),
-            (_greedy(*given, ends=lambda ended: torch.tensor(False)), "Stop once all have ended."),
+            (
+                _greedy(*given, ends=lambda ended: torch.tensor(False)),
+                "Stop when each row has an end token, at its end or before.",
+            ),
         ]
         hint = "Append the token with the largest logit at the last position."
         compare(greedy, given, expected, mistakes, hint, "your result", case)

@@ -1,7 +1,7 @@
-"""Checks for the exercises of chapter 8, relative positions."""
+"""Checks for the exercises of chapter 8, rotary positions."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -11,18 +11,18 @@ from d2lattn.book.exercises.checking import (
     call,
     check,
     compare,
-    judge_letters,
     judge_number,
     judge_tensor,
-    several,
-    tensor_like,
+    read_parts,
+    read_tensor,
 )
+from d2lattn.book.exercises.choices import choice
 
 Score = Callable[[Tensor, int, Tensor, int], Tensor]
 
 
 def _turn(X: Tensor, omega: Tensor, start: int = 0) -> Tensor:
-    """Turn the pairs of what stands at `start` and after it, (T, D)."""
+    """Rotate the pairs of rows (T, D), the first of which has position `start`."""
     i = torch.arange(start, start + len(X)).unsqueeze(1)  # (T, 1)
     cos, sin = (i * omega).cos(), (i * omega).sin()  # (T, 1) x (D / 2,)
     x, y = X[:, 0::2], X[:, 1::2]
@@ -46,22 +46,22 @@ def check_by_hand(
         x, y = raw
         mistakes = [
             (raw, f"that is {what} before its rotation; position {place} rotates it."),
-            ((y, -x), "it went clockwise; angles grow counterclockwise."),
-            ((-y, x), "it was rotated by one position; count from position 0."),
+            ((y, -x), "it was rotated clockwise; rotate counterclockwise."),
+            ((-y, x), "it was rotated by one position only."),
         ]
         judge_tensor(
             answer, torch.tensor(expected), mistakes, f"Position {place} is {90 * place}°.", what
         )
     numbers: dict[float, str] = {
-        9: "9 is the product before the rotation.",
-        7 / math.sqrt(2): "The product is asked for, before it is divided by √d.",
+        9: "9 is the dot product before the rotation.",
+        7 / math.sqrt(2): "Give the dot product itself, not divided by √d.",
     }
-    hint = "The product is not {:g}: multiply the two rotated vectors."
-    judge_number(score, 7, numbers, hint, "the product")
-    numbers = {7: "Exchanged, the distance is −3, and that is another rotation."}
-    hint = "Exchanged it is not {:g}: the query is at 450° then, the key at 180°."
-    judge_number(swapped, -7, numbers, hint, "the product with the positions exchanged")
-    return "7 at a distance of 3, −7 at −3: a rotation tells right from left."
+    hint = "The dot product is not {:g}: take that of the two rotated vectors."
+    judge_number(score, 7, numbers, hint, "the dot product")
+    numbers = {7: "With the positions exchanged, the distance is −3: that is another rotation."}
+    hint = "With the positions exchanged it is not {:g}: rotate the query by 450°, the key by 180°."
+    judge_number(swapped, -7, numbers, hint, "the dot product with the positions exchanged")
+    return "7 at a distance of 3 and −7 at −3: rotation distinguishes before from after."
 
 
 def _step(
@@ -89,19 +89,19 @@ def check_step(step: Function) -> str:
         what = "values are rotated, too, and should not be."
         where = {
             0: "the query still has position 0 at each step",
-            n: "the query is one position too far: the keys hold its own, the last, already",
+            n: "the query is one position too far: its own key is the last of the keys",
         }
         mistakes = [(n - 1, True, f"The position is right now, but {what}")]
         for start, hint in where.items():
             mistakes += [
-                (start, False, f"Values stay as they are now, but {hint}."),
+                (start, False, f"Values are no longer rotated, but {hint}."),
                 (start, True, f"Two things are wrong: {hint}, and {what}"),
             ]
         given = query, keys, values, omega
         wrong = [(_step(*given, start, turned), hint) for start, turned, hint in mistakes]
-        hint = "Rotate the query by its own position, the keys by theirs, and no value."
+        hint = "Rotate the query and the keys by their own positions, and no value."
         compare(step, given, expected, wrong, hint, "it", case)
-    return "the query at its own position, the keys at theirs, and values as they are."
+    return "query and keys are rotated by their own positions, and values are not rotated."
 
 
 def _rotary(q: Tensor, i: int, k: Tensor, j: int) -> Tensor:
@@ -111,7 +111,7 @@ def _rotary(q: Tensor, i: int, k: Tensor, j: int) -> Tensor:
 
 def _added(q: Tensor, i: int, k: Tensor, j: int) -> Tensor:
     one = torch.zeros(1, len(q))
-    one[:, 0::2] = 0.01  # a hand that place turns, for each pair
+    one[:, 0::2] = 0.01  # a short vector for each pair, which the position rotates
     omega = 100 ** (-torch.arange(0, len(q), 2) / len(q))
     return ((q + _turn(one, omega, i)) @ (k + _turn(one, omega, j)).T).squeeze()
 
@@ -125,18 +125,7 @@ BOXES: dict[str, Score] = {
 """Four scores (q, i, k, j) for exercise 8.4: two depend on the distance alone."""
 
 
-@check("8.4", right=({"A", "D"},), wrong=["A", "D", "ABD", "ACD", "E"])
-def check_boxes(letters: Iterable[str]) -> str:
-    """Which of the boxes depend only on the distance of two positions."""
-    rounding = "it depends on the distance up to rounding. Compare with 1e-3, not with 0."
-    reasons = {
-        "A": rounding,
-        "B": "it changes when both are shifted, only weakly: what it adds is small. Print it.",
-        "C": "it holds as long as both positions are small. How far did you shift them?",
-        "D": rounding,
-    }
-    judge_letters(letters, "AD", reasons)
-    return "A rotates and subtracts the distance, D rotates; B adds, and C stops at 30."
+check_boxes = choice("8.4")
 
 
 def _converted(W: Tensor, num_heads: int) -> Tensor:
@@ -153,14 +142,14 @@ def check_convert(convert: Function) -> str:
         expected = _converted(W, num_heads)
         back = W.unflatten(0, (num_heads, 2, -1)).transpose(1, 2).flatten(0, 2)
         reordered = (
-            (W, "nothing has moved."),
+            (W, "the rows have their old order."),
             (_converted(W, 1), "heads are mixed: reorder the rows within each head."),
             (back, "that is the way back, from halves to pairs."),
         )
         hint = "In each head: rows 0, 2, 4, …, then 1, 3, 5, …"
         given = W, num_heads
         compare(convert, given, expected, reordered, hint, "it", case=case)
-    return "in each head, first the x of all pairs, then their y."
+    return "each head has the x of all pairs first, and then their y."
 
 
 def _halves(X: Tensor, start: int = 0, base: float = 10000, by: int = 1, sign: int = 1) -> Tensor:
@@ -193,11 +182,11 @@ def check_rotary(rotary: Function) -> str:
         )
         hint = "x cos − y sin, and x sin + y cos, on the two halves."
         compare(rotary, (X, start), expected, mistakes, hint, "it", case)
-    return "pairs half a width apart, and each row at its own position."
+    return "pairs are half a width apart, and each row is rotated by its own position."
 
 
 def _sloped(Q: Tensor, K: Tensor, by: float) -> Tensor:
-    """Weights of a decoder whose scores gain `by` times the place of the key."""
+    """Weights of a decoder that adds `by` times the position of the key to each score."""
     T = len(Q)
     scores = Q @ K.T / math.sqrt(Q.shape[1]) + by * torch.arange(T)  # (T, D) x (D, T) -> (T, T)
     later = torch.ones(T, T).triu(1) > 0
@@ -221,15 +210,15 @@ def _extend(Q: Tensor, K: Tensor, slope: float) -> tuple[Tensor, Tensor]:
     ],
 )
 def check_extend(extend: Function) -> str:
-    """ALiBi's slope in a decoder, as one more coordinate of its queries and keys."""
+    """ALiBi in a decoder, as one more coordinate of queries and keys."""
     for T, width, slope in ((6, 3, 0.25), (9, 8, 0.5), (1, 4, 0.25)):
         Q, K = torch.randn(2, T, width)
         case = f"with {T} words of width {width}"
         pair = call(extend, Q, K, slope, case=case)
         wider = [
-            tensor_like(part, torch.zeros(T, width + 1), f"{case}, {what}")
+            read_tensor(part, torch.zeros(T, width + 1), f"{case}, {what}")
             for part, what in zip(
-                several(pair, 2, f"{case}, give back two: the queries, and the keys."),
+                read_parts(pair, 2, f"{case}, return two tensors: the queries and the keys."),
                 ("the queries", "the keys"),
                 strict=True,
             )
@@ -239,14 +228,12 @@ def check_extend(extend: Function) -> str:
         scores = (Q @ K.T / math.sqrt(width) + extra).masked_fill(later, -torch.inf)
         result, expected = scores.softmax(dim=-1), _sloped(Q, K, slope)
         mistakes = (
-            (0, "No weight has changed: what all keys share drops out of the softmax."),
-            (-slope, "Now far keys gain. The nearest should lose least."),
-            (slope / math.sqrt(width), "The slope arrives divided by √d: scores are, and it too."),
-            (slope * math.sqrt(1 + 1 / width), "The scores are divided by the √d of before."),
+            (0, "No weight has changed: what all keys share cancels in the softmax."),
+            (-slope, "Now distant keys gain. The farther a key, the more is to be subtracted."),
+            (slope / math.sqrt(width), "The program divides the new entry by √D, too."),
+            (slope * math.sqrt(1 + 1 / width), "The program divides by √D, not by √(D + 1)."),
         )
         wrong = [(_sloped(Q, K, by), hint) for by, hint in mistakes]
-        hint = "Let the query's new entry be the same everywhere, and only the key's differ."
+        hint = "Give all queries the same new entry, and let only those of the keys differ."
         judge_tensor(result, expected, wrong, hint, f"{case}, a weight")
-    return (
-        "one coordinate, in which only the keys differ: −s i is the same for all keys of query i."
-    )
+    return "one coordinate for s j is enough: −s i is the same for all keys of query i."

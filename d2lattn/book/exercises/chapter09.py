@@ -9,21 +9,21 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
     LargestTensor,
+    WrongAnswer,
     agrees,
     call,
     check,
-    judge_letters,
+    expect,
     judge_number,
     judge_tensor,
-    number,
+    read_number,
+    read_parts,
+    read_tensor,
     recognise,
-    same,
-    several,
-    tensor_like,
 )
+from d2lattn.book.exercises.choices import choice
 
 
 @check(
@@ -33,28 +33,28 @@ def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float
     """Scores 0, 2 and then 4, 3 with powers of 2, values 4, 8 and then 2, 6, by two tiles."""
     one, two = torch.tensor([2, 1.25, 9]), torch.tensor([4, 1.8125, 7.25])
     mistakes = [
-        (torch.tensor([2, 5.0, 36]), "you took nothing off: less the largest, 2 becomes 0."),
-        (torch.tensor([2, 1.25, 7.2]), "the values are summed here; divide at the end."),
+        (torch.tensor([2, 5.0, 36]), "nothing was subtracted: score 2, minus M, is 0."),
+        (torch.tensor([2, 1.25, 7.2]), "u is a sum; divide by s at the end."),
     ]
-    hint = "Less the largest the scores are −2 and 0."
+    hint = "With the largest subtracted, the scores are −2 and 0."
     judge_tensor(first, one, mistakes, hint, "what is kept after tile 1")
     mistakes = [
-        (torch.tensor([4, 2.75, 14]), "what was kept was not shrunk."),
-        (torch.tensor([4, 1.8125, 14]), "the values shrink as well, by the same factor."),
-        (torch.tensor([4, 2.75, 7.25]), "the sum shrinks as well, by the same factor."),
-        (torch.tensor([4, 2.125, 9.5]), "the largest has grown by 2, and 2 to the −2 is ¼."),
+        (torch.tensor([4, 2.75, 14]), "the sums of tile 1 were not rescaled."),
+        (torch.tensor([4, 1.8125, 14]), "u must be rescaled as well, by the same factor."),
+        (torch.tensor([4, 2.75, 7.25]), "s must be rescaled as well, by the same factor."),
+        (torch.tensor([4, 2.125, 9.5]), "M has grown by 2, so the factor is 2 to the −2, ¼."),
         (torch.tensor([4, 1.5, 5]), "that is tile 2 alone."),
-        (torch.tensor([2, 7.25, 29]), "the largest so far is 4 now."),
+        (torch.tensor([2, 7.25, 29]), "the largest score so far is 4 now."),
     ]
-    hint = "Shrink what was kept by ¼, then add the new keys."
+    hint = "Multiply both sums of tile 1 by ¼, then add the new keys."
     judge_tensor(second, two, mistakes, hint, "what is kept after tile 2")
     means = {
-        7.25: "7.25 is the values' sum: it is still to be divided.",
-        (7.2 + 10 / 3) / 2: "That is the mean of the two tiles' answers, which do not count alike.",
+        7.25: "7.25 is u: it must still be divided by s.",
+        (7.2 + 10 / 3) / 2: "That is the mean of the outputs of two tiles; their weights differ.",
     }
-    hint = "The answer is not {:g}: divide the values' sum by the sum."
+    hint = "The output is not {:g}: divide u by s."
     judge_number(answer, 4, means, hint)
-    return "4, though the tiles alone give 7.2 and 3.33: the second counts for far more."
+    return "4. The tiles alone give 7.2 and 3.33, and the second has far larger weights."
 
 
 def _attend(
@@ -100,9 +100,9 @@ def check_attend(attend: Function) -> str:
         ):
             case = f"with {n} keys in tiles of {tile}{far}"
             expected = _attend(*given)
-            result = tensor_like(call(attend, *given, case=case), expected, f"{case}, it")
+            result = read_tensor(call(attend, *given, case=case), expected, f"{case}, it")
             if far and not result.isfinite().all():
-                raise Differs(f"{case}, it is not finite: {hint}")
+                raise WrongAnswer(f"{case}, it is not finite: {hint}")
             lost = "the keys after the last whole tile are lost"
             mistakes = [
                 (False, True, "s was rescaled, and u was not: multiply both by the same factor."),
@@ -120,7 +120,7 @@ def check_attend(attend: Function) -> str:
             ]
             hint = "At each tile, multiply both sums by e^(old M − new M), then add."
             judge_tensor(result, expected, wrong, hint, f"{case}, it")
-    return "both sums rescaled alike, and the last tile may be short."
+    return "both sums are rescaled alike, and the last tile may be short."
 
 
 State = tuple[float, float, float]
@@ -128,7 +128,7 @@ Box = Callable[[Tensor, Tensor], Tensor]
 
 
 def _merge(one: State, other: State, shrinks: tuple[bool, bool] = (True, True)) -> State:
-    """Make one of what two have kept; without `shrinks`, one is taken as it is."""
+    """Merge what two have kept; where `shrinks` is false, a part is not rescaled."""
     top = max(one[0], other[0])
     by = [
         math.exp(part[0] - top) if shrunk else 1.0
@@ -155,7 +155,7 @@ def _merge_from(top: float, one: State, other: State) -> State:
     ],
 )
 def check_merge(merge: Function) -> str:
-    """What two friends kept, made one: largest score, sum, and sum of the values."""
+    """Merge two triples: largest score M, sum s, and weighted sum of values u."""
     pairs: list[tuple[State, State]] = [
         ((1.0, 1.5, 2.5), (2.0, 1.25, 4.0)),
         ((2.0, 1.25, 4.0), (1.0, 1.5, 2.5)),
@@ -167,38 +167,38 @@ def check_merge(merge: Function) -> str:
     result = []
     for one, other in pairs:
         case = f"with {one} and {other}"
-        parts = several(
+        parts = read_parts(
             call(merge, one, other, case=case),
             3,
-            "Give back three numbers: the largest score, the sum, the values' sum.",
+            "Return three numbers: M, s and u.",
         )
-        result.append([number(part, f"{case}, a part of it") for part in parts])
+        result.append([read_number(part, f"{case}, a part of it") for part in parts])
     value = torch.tensor(result)  # (pairs, 3)
     recognise(
         value,
         [
             (torch.tensor([_merge(*pair, shrinks) for pair in pairs]), hint)
             for shrinks, hint in (
-                ((False, False), "sums in two units were added: bring both to the larger."),
-                ((True, False), "only the first shrinks; the larger score may be its own."),
-                ((False, True), "only the second shrinks; the larger score may be its own."),
+                ((False, False), "the sums belong to different M: rescale them to the larger M."),
+                ((True, False), "only the first is rescaled, but its M may be the larger."),
+                ((False, True), "only the second is rescaled, but its M may be the larger."),
             )
         ],
     )
     means = torch.tensor([(u / s + v / t) / 2 for (_, s, u), (_, t, v) in pairs])
     if agrees(value[:, 2] / value[:, 1], means):
-        raise Differs("That gives the mean of two answers, which do not count alike.")
+        raise WrongAnswer("That gives the mean of two outputs, but their sums s differ.")
     for (one, other), mine in zip(pairs, value, strict=True):
-        hint = "Each part shrinks by e to its own largest less the larger."
-        same(mine, torch.tensor(_merge(one, other)), hint, f"with {one} and {other}, it")
-    return "each in the unit of the larger score, and then they can be added."
+        hint = "Multiply s and u of each part by e^(its M − the larger M)."
+        expect(mine, torch.tensor(_merge(one, other)), hint, f"with {one} and {other}, it")
+    return "with the same M subtracted, the sums can be added."
 
 
 TILE = 2  # of the boxes
 
 
 def _box(unit: Callable[[Tensor, Tensor, float], float]) -> Box:
-    """Go over scores in tiles; `unit` says what is taken off, of all, a tile and the last unit."""
+    """Read scores in tiles; `unit` gives what is subtracted, from all, a tile and the last unit."""
 
     def answer(scores: Tensor, values: Tensor) -> Tensor:
         top, total, out = -math.inf, torch.tensor(0.0), torch.tensor(0.0)
@@ -221,20 +221,7 @@ BOXES: dict[str, Box] = {
 """Four ways to sum (scores, values) in tiles of two, for exercise 9.4: two cannot be broken."""
 
 
-@check("9.4", right=({"B", "D"},), wrong=["B", "D", "ABD", "BCD", "E"])
-def check_boxes(letters: Iterable[str]) -> str:
-    """Which of the boxes no scores can break."""
-    reasons = {
-        "A": "it breaks if the scores fall. Give its first tile a score of 500.",
-        "B": "it holds: by which scores did you break it?",
-        "C": "it breaks if the scores rise. Give its second tile a score of 500.",
-        "D": "it holds: by which scores did you break it?",
-    }
-    judge_letters(letters, "BD", reasons)
-    return (
-        "B takes off the largest so far, D goes over the scores twice; A takes each tile's own, "
-        "C for ever the first one's."
-    )
+check_boxes = choice("9.4")
 
 
 def _windowed(
@@ -271,17 +258,17 @@ def check_windowed(attention: Function) -> str:
         expected = scaled_dot_product_attention(Q, K, V, attn_mask=mask)
         with LargestTensor() as seen:
             answer = call(attention, Q, K, V, window, tile, case=case)
-        result = tensor_like(answer, expected, f"{case}, it")
+        result = read_tensor(answer, expected, f"{case}, it")
         if result.isnan().any():
-            raise Differs(
+            raise WrongAnswer(
                 f"{case}, it has nan: where no key of the first tiles is allowed, M is still −∞, "
-                "and −∞ − (−∞) is nan. Start M at the smallest finite number."
+                "and −∞ − (−∞) is nan. Start M at the lowest finite number."
             )
         mistakes = [
-            (n, 0, "every earlier key is allowed: keep i − j below the window."),
+            (n, 0, "all earlier keys are allowed: i − j must be below the window."),
             (window + 1, 0, "the window has one key too many."),
             (window - 1, 0, "the window has one key too few."),
-            (window, n, "later keys are allowed: i − j is below 0."),
+            (window, n, "later keys are allowed: i − j must not be below 0."),
         ]
         wrong = [
             (_windowed(Q, K, V, wide, tile, later=later), hint) for wide, later, hint in mistakes
@@ -289,5 +276,7 @@ def check_windowed(attention: Function) -> str:
         hint = "Mask each tile by the positions of its keys."
         judge_tensor(result, expected, wrong, hint, f"{case}, it")
     if seen.numel >= n * n:
-        raise Differs("Right, but a tensor has an entry for each query and key: go tile by tile.")
+        raise WrongAnswer(
+            "Right, but one tensor has an entry for each query and key: work by tiles."
+        )
     return "as PyTorch with this mask, and no tensor is as large as the table."

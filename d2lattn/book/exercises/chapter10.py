@@ -1,4 +1,4 @@
-"""Checks for the exercises of chapter 10, what a writer remembers."""
+"""Checks for the exercises of chapter 10, the key-value cache."""
 
 from itertools import product
 
@@ -14,41 +14,41 @@ from d2lattn.book.exercises.checking import (
     compare,
     judge_number,
     judge_tensor,
-    several,
+    read_parts,
 )
 from d2lattn.masks import window_mask
 
 
 @check("10.1", right=(98_304, 24_576, 12_681_216))
 def check_bytes(token: float, shared: float, text: float) -> str:
-    """24 layers, 16 heads of 64, 2 bytes; then 4 heads of keys; then a window and first tokens."""
+    """24 layers, 16 heads of 64, 2 bytes; then 4 key heads; then a window and first tokens."""
     expected = one, fewer, _ = 98_304, 24_576, 12_681_216
     mistakes = (
         {
             one // 2: "A token has a key *and* a value.",
             one // 24: "That is one layer; there are 24.",
             one // 16: "That is one head; there are 16 in each layer.",
-            one // 4: "That has one byte per number, and keys only.",
-            one * 16: "64 is the width of one head, and not of all of them.",
+            one // 4: "That is one byte per number, and keys only.",
+            one * 16: "64 is already the width of one head.",
         },
         {
-            one: "Four heads of queries share a head of keys now. Count those that are kept.",
-            one // 16: "Four share one, so four are left, not one.",
-            one * 4: "Sharing makes it smaller: divide.",
+            one: "Four query heads share a key head. Count only the key heads that are kept.",
+            one // 16: "Four query heads share one key head, so 4 of 16 are left, not 1.",
+            one * 4: "Sharing makes the cache smaller: divide.",
         },
         {
-            fewer * 5000: "Of 5,000 tokens, most are behind the window.",
+            fewer * 5000: "Most of the 5,000 tokens are no longer in the window.",
             fewer * 512: "The first four tokens are kept as well.",
-            fewer * 508: "The four come besides the window, and not out of it.",
-            one * 516: "Right tokens; but keys are still shared, as in the second part.",
+            fewer * 508: "The first four are kept in addition to the window.",
+            one * 516: "The number of tokens is right, but keys are still shared.",
         },
     )
     names = "bytes a token", "bytes a token, shared", "bytes of the text"
     answers = token, shared, text
     for name, value, right, known in zip(names, answers, expected, mistakes, strict=True):
-        hint = name + ": {:,.0f} is not it: multiply layers, heads, width, bytes, and 2."
+        hint = name + ": {:,.0f} is wrong. Multiply 2, layers, key heads, width, bytes and tokens."
         judge_number(value, right, known, hint, name, rtol=0, atol=0.5)
-    return "a quarter by sharing; and 5,000 tokens take no more than 516."
+    return "sharing leaves a quarter, and only 516 of 5,000 tokens are kept."
 
 
 def _kept(past: Tensor, window: int, num_first: int) -> Tensor:
@@ -60,10 +60,10 @@ def _kept(past: Tensor, window: int, num_first: int) -> Tensor:
 def check_keep(keep: Function) -> str:
     """Rows of a cache, (n, D), for the next token, from a listing with two mistakes."""
     for n, window, num_first in ((9, 4, 2), *product(range(1, 7), range(1, 5), range(4))):
-        past = torch.arange(1.0, n + 1)[:, None] * torch.tensor([1.0, -1.0])  # row i says i
+        past = torch.arange(1.0, n + 1)[:, None] * torch.tensor([1.0, -1.0])  # row i holds i
         case = f"with {n} tokens, a window of {window} and {num_first} first ones"
         expected = _kept(past, window, num_first)
-        recent = past[max(0, n - window + 1) :]  # without the next word, which is in its own window
+        recent = past[max(0, n - window + 1) :]  # the next token is in its own window, too
         mistakes = [
             (
                 torch.cat((past[:num_first], recent)),
@@ -73,13 +73,13 @@ def check_keep(keep: Function) -> str:
                 torch.cat((past[:num_first], past[-window:])),
                 "it keeps one too many: the next token is itself in its window.",
             ),
-            (recent, "the first ones have been deleted; every token may attend to them."),
-            (past, "nothing is forgotten."),
+            (recent, "the first tokens have been deleted, but they always stay."),
+            (past, "nothing has been deleted."),
         ]
-        hint = "See the last row of a mask that is one token longer."
+        hint = "Compare the last row of a mask that is one token longer."
         given = past, window, num_first
         compare(keep, given, expected, mistakes, hint, "it", case=case)
-    return "the next token's window, itself not counted, and each of the first ones once."
+    return "the window without the next token itself, and each of the first tokens once."
 
 
 def _pooled(W: Tensor, num_heads: int, num_groups: int) -> Tensor:
@@ -89,7 +89,7 @@ def _pooled(W: Tensor, num_heads: int, num_groups: int) -> Tensor:
 
 @check("10.3", right=(_pooled,))
 def check_pooled(pooled: Function) -> str:
-    """Matrices of heads, (H d, D), to those of groups that share one, (G d, D): their means."""
+    """From a matrix for H key heads, (H d, D), one for G groups, (G d, D), by means."""
     for heads, groups, width in ((8, 2, 3), (6, 3, 2), (4, 1, 2), (4, 4, 1)):
         W = torch.randn(heads * width, 5)
         case = f"with {heads} heads in {groups} groups"
@@ -99,14 +99,14 @@ def check_pooled(pooled: Function) -> str:
         rows = W.unflatten(0, (groups, width, heads // groups)).mean(dim=2).flatten(0, 1)
         mistakes = (
             (split.sum(dim=1).flatten(0, 1), "that is the sum; keys would grow with the group."),
-            (split[:, 0].flatten(0, 1), "it keeps the first head of each group, and drops others."),
-            (other, "groups are heads that stand side by side: 0, 1, … together, not 0, 2, …"),
-            (rows, "it averages neighbouring rows; those are entries of one head."),
+            (split[:, 0].flatten(0, 1), "it keeps only the first head of each group."),
+            (other, "a group consists of adjacent heads: 0 and 1 together, not 0 and 2."),
+            (rows, "it averages adjacent rows, which belong to one head."),
         )
-        hint = "Average each group over its heads, entry by entry."
+        hint = "Average the heads of each group, row by row."
         given = W, heads, groups
         compare(pooled, given, expected, mistakes, hint, "it", case=case)
-    return "one key head for each group, the mean of those that it replaces."
+    return "each group has one key head, the mean of those that it replaces."
 
 
 def _cached(
@@ -137,7 +137,7 @@ def _cached(
 
 @check("10.4", right=(_cached,))
 def check_cached(step: Function) -> str:
-    """Attention of N new tokens, with a cache and grouped keys, from an empty cell."""
+    """Attention of N new tokens, with a cache and grouped keys."""
     text = torch.randn(2, 7, 12)  # (B, P + N, D)
     W = [torch.randn(12, width) / 3 for width in (12, 6, 6)]
     q, k, v = (
@@ -145,16 +145,16 @@ def check_cached(step: Function) -> str:
     )
     whole = scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
     whole = whole.transpose(1, 2).flatten(2)  # (B, P + N, H d)
-    three = "Give back three tensors: the output, and all keys and values."
+    three = "Return three tensors: the output, all keys and all values."
     for start, end in ((0, 4), (4, 6), (6, 7)):
         case = f"with {end - start} new tokens after {start}"
         given = text[:, start:end], k[:, :, :start], v[:, :, :start], *W, 4
-        parts = several(call(step, *given, case=case), 3, three)
+        parts = read_parts(call(step, *given, case=case), 3, three)
         for name, kept, new in (("the keys", parts[1], k), ("the values", parts[2], v)):
             expected = new[:, :, :end]
             forms = (
                 (new[:, :, start:end], "only the new ones: append them to the cache."),
-                (expected.repeat_interleave(2, dim=1), "repeated: cache them before you copy."),
+                (expected.repeat_interleave(2, dim=1), "repeated: return them without copies."),
             )
             wrong = [(form, f"{name} are {why}") for form, why in forms]
             what = f"{case}, {name} returned: an entry"
@@ -162,12 +162,12 @@ def check_cached(step: Function) -> str:
         expected = whole[:, start:end]
         mistakes = (
             ({"diagonal": 0}, "the diagonal of the mask must move: `tril(P)`."),
-            ({"diagonal": end}, "a new token attends to later ones: mask."),
-            ({"interleaved": False}, "heads 1 and 2 share key head 1: `repeat_interleave`."),
+            ({"diagonal": end}, "a new token attends to later ones: use a causal mask."),
+            ({"interleaved": False}, "heads 1 and 2 share key head 1: use `repeat_interleave`."),
             ({"loud": 0.5}, "divide by the root of a head's width, d = 3, not of D."),
             ({"loud": 3**0.5}, "the scores are still to be divided by √d."),
         )
         wrong = [(_cached(*given, **how)[0], why) for how, why in mistakes]
-        hint = "Append, copy, mask, attend, merge."
+        hint = "Append to the cache, copy key heads, mask, attend, and merge the heads."
         judge_tensor(parts[0], expected, wrong, hint, f"{case}, the output")
-    return "as PyTorch on the whole text, and the cache holds G heads."
+    return "the output equals PyTorch's on the whole text, and the cache holds G heads."

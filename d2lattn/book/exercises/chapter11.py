@@ -6,21 +6,21 @@ import torch
 from torch import Tensor
 
 from d2lattn.book.exercises.checking import (
-    Differs,
     Function,
     LargestTensor,
+    WrongAnswer,
     call,
     check,
     compare,
-    judge_number,
     judge_tensor,
 )
+from d2lattn.book.exercises.choices import choice
 
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 S_TOLD = ((5.0, 6.0), (6.0, 5.0))
 Z_TOLD = (4.0, 5.0)
-"""What three words of exercise 11.1 have left."""
+"""The matrix and the sum after the three pairs of exercise 11.1."""
 
 
 @check("11.1", right=(((3, 2), (6, 5)), (2, 5), (9 / 7, 1)))
@@ -29,7 +29,7 @@ def check_taken_back(
     z: tuple[float, float],
     answer: tuple[float, float],
 ) -> str:
-    """Without the pair of features (2, 0) and value (1, 2); then read by (1, 1)."""
+    """Delete the pair with features (2, 0) and value (1, 2); then read with (1, 1)."""
     before, features, value = torch.tensor(S_TOLD), torch.tensor([2.0, 0]), torch.tensor([1.0, 2])
     written = features[:, None] * value  # (D, 1) x (V,) -> (D, V)
     sums, left = torch.tensor(Z_TOLD), before - written
@@ -37,25 +37,25 @@ def check_taken_back(
     parts: tuple[tuple[str, object, Tensor, str, dict[str, Tensor]], ...] = (
         ("S", S, left, "Subtract the features times the value.", {
             "That is S as it was: the pair is still in it.": before,
-            "The pair was added once more; take it away.": before + written,
-            "The value was taken from both rows: its features say from which.": before - value,
-            "Rows and columns are exchanged: a row is a feature.": before - written.T,
-            "It was taken away once; its first feature is 2.": before - written / 2,
+            "The pair was added once more; subtract it.": before + written,
+            "The value was subtracted from both rows; the second feature is 0.": before - value,
+            "Rows and columns are exchanged: each row belongs to a feature.": before - written.T,
+            "The value was subtracted once, but the first feature is 2.": before - written / 2,
         }),
         ("z", z, sums - features, "Subtract the features.", {
             "z still counts the pair that was deleted.": sums,
-            "From z its features are taken, not its value.": sums - value,
+            "Subtract the features from z, not the value.": sums - value,
         }),
         ("the output", answer, left.sum(dim=0) / below, "Add the rows; divide by the sum of z.", {
-            "That is the output from before.": before.sum(dim=0) / sums.sum(),
-            "It is still to be divided by what z gives.": left.sum(dim=0),
-            "It is divided by the z of before.": left.sum(dim=0) / sums.sum(),
+            "That is the output with the pair still in.": before.sum(dim=0) / sums.sum(),
+            "Divide it by the product of the query's features and z.": left.sum(dim=0),
+            "It is divided by the old z.": left.sum(dim=0) / sums.sum(),
         }),
     )  # fmt: skip
     for name, part, expected, hint, mistakes in parts:
         wrong = [(result, why) for why, result in mistakes.items()]
         judge_tensor(part, expected, wrong, hint, name)
-    return "A pair can be subtracted again, if its key and value are still known."
+    return "a pair can be subtracted again, if its key and value are still known."
 
 
 def _gated(
@@ -94,11 +94,11 @@ def check_gated_delta(attention: Function) -> str:
     """A matrix that decays and is corrected by the delta rule, from an empty cell."""
     mistakes = (
         ({"decay": "none"}, "S never decays: multiply it by a[t]."),
-        ({"decay": "between"}, "what the key finds is read before S has decayed, not after."),
+        ({"decay": "between"}, "what the key reads is read before S has decayed, not after."),
         ({"decay": "after"}, "the new pair decays at once: let S decay before it is corrected."),
-        ({"corrected": False}, "V[t] is written whole; take away what the key finds, K[t] @ S."),
-        ({"share": False}, "the whole correction is written, and not the share b[t]."),
-        ({"late": True}, "each token reads before it has been written."),
+        ({"corrected": False}, "V[t] is written; first subtract what the key reads, K[t] @ S."),
+        ({"share": False}, "the whole correction is written, not the share b[t] of it."),
+        ({"late": True}, "each query reads before its own token has been written."),
     )
     for length, width, outputs in ((5, 3, 2), (8, 2, 4), (1, 4, 3)):
         Q, K, V = _drawn(length, width, outputs)
@@ -146,46 +146,28 @@ def _chunks(
     ],
 )
 def check_chunks(attention: Function) -> str:
-    """Squares of `size` words at most, and what came before them by sums."""
+    """Squares of at most `size` tokens, and sums for the tokens before them."""
     mistakes = (
-        ({"before": False}, "earlier chunks are missing: add what q reads of S and z."),
-        ({"masked": False}, "within a chunk a token sees later ones: `tril`."),
-        ({"twice": True}, "a chunk is in the sums before it reads, so its tokens count twice."),
-        ({"before": False, "masked": False}, "each chunk stands alone, and has no mask."),
+        ({"before": False}, "earlier chunks are missing: add what q reads from S and z."),
+        ({"masked": False}, "within a chunk, tokens see later ones: use `tril`."),
+        ({"twice": True}, "a chunk is added to S and z before its outputs: it counts twice."),
+        ({"before": False, "masked": False}, "earlier chunks are missing, and so is the mask."),
     )
     for length, size in ((12, 4), (10, 4), (7, 1), (6, 9)):
         Q, K, V = _drawn(length, 3, 2)
         case = f"with {length} tokens in chunks of {size}"
         expected = _chunks(Q, K, V, size)
         wrong = [(_chunks(Q, K, V, size, **how), hint) for how, hint in mistakes]
-        hint = "Both sums, of the chunk and from before it."
+        hint = "Add two parts: the products within the chunk, and what q reads from S and z."
         compare(attention, (Q, K, V, size), expected, wrong, hint, "it", case)
     with LargestTensor() as seen:
         call(attention, *_drawn(200, 3, 2), 50)
     if not 50 * 50 <= seen.numel < 200 * 200:
-        raise Differs(
+        raise WrongAnswer(
             f"the outputs are right, but with 200 tokens and a size of 50 the largest tensor has "
             f"{seen.numel:,} numbers; the square of a chunk has 2,500."
         )
-    return "the same answers, and no square is larger than a chunk."
+    return "the same outputs, and no square is larger than that of a chunk."
 
 
-@check("11.4", right=(24, 576, 33), wrong=[(25, 576, 33), (24, 36, 33), (24, 576, 64)])
-def check_sizes(width: float, kept: float, words: float) -> str:
-    """A matrix for 36 pairs, the list for as many, and when a list outgrows a head's sums."""
-    mistakes: dict[float, str] = {
-        576: "576 is how many numbers the matrix needs; its width is the root of that.",
-        36: "Width and pairs do not grow alike: twice the width recalls four times the pairs.",
-        32: "That is enough for 64 pairs.",
-    }
-    hint = "The width is not {:g}: four times the numbers recall four times as much."
-    judge_number(width, 24, mistakes, hint, "the width", rtol=1e-9)
-    mistakes = {288: "A pair is a key *and* a value, of 8 numbers each."}
-    hint = "The list does not keep {:g} numbers: a key and a value of 8 for each."
-    judge_number(kept, 576, mistakes, hint, "what the list keeps", rtol=1e-9)
-    too_early = "At 32 tokens the list has 4,096 numbers, and S and z have 4,160."
-    half = "A token has a key and a value: 128 numbers, not 64."
-    hint = "It is not {:g}: compare 128 numbers a token with 64 · 64 + 64."
-    mistakes = {32: too_early, 32.5: too_early, 65: half}
-    judge_number(words, 33, mistakes, hint, "the number of tokens", rtol=1e-9)
-    return "24, 576 and 33: the list is as large as the matrix, recalls all, and grows."
+check_sizes = choice("11.4")

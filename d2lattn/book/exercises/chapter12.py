@@ -8,19 +8,28 @@ from torch import Tensor, nn
 from d2lattn.bare import split_heads
 from d2lattn.bare_modern import rotary
 from d2lattn.book.exercises.attending import attend_in_heads, mistakes_in_heads
-from d2lattn.book.exercises.checking import Function, check, compare, judge_letters, judge_number
+from d2lattn.book.exercises.checking import Function, check, compare, judge_number
+from d2lattn.book.exercises.choices import choice
+
+_TOP_P_SLIPS = {
+    "undivided": "Divide what is left by its sum.",
+    "too few": "The token that brings the sum to p belongs to the set.",
+    "too few, undivided": "The token that brings the sum to p is missing.",
+    "unsorted": "Sort first: the sum starts at the likeliest token.",
+    "in order": "The result is in sorted order; put each token back where it stood.",
+}
 
 
-def _keep(probs: Tensor, keep: Tensor, tokens: Tensor) -> Tensor:
-    """Set all but the kept entries to 0; `keep` is in the order of `tokens`."""
-    return torch.zeros_like(probs).scatter(0, tokens, keep.to(probs.dtype)) * probs
-
-
-def _top_p(probs: Tensor, p: float) -> Tensor:
-    """Keep the smallest set of likeliest tokens whose sum reaches p, and divide by its sum."""
+def _top_p(probs: Tensor, p: float, slip: str = "") -> Tensor:
+    """Keep the smallest set of likeliest tokens whose sum reaches p; or make a mistake."""
     ordered, tokens = probs.sort(descending=True)
-    kept = _keep(probs, ordered.cumsum(0) - ordered < p, tokens)
-    return kept / kept.sum()
+    if slip == "unsorted":
+        ordered, tokens = probs, torch.arange(len(probs))
+    sums = ordered.cumsum(0)
+    kept = ordered * (sums <= p if slip.startswith("too few") else sums - ordered < p)
+    if not slip.endswith("undivided"):
+        kept = kept / kept.sum()
+    return kept if slip == "in order" else torch.zeros_like(probs).scatter(0, tokens, kept)
 
 
 @check("12.1", right=(_top_p,))
@@ -31,32 +40,10 @@ def check_top_p(function: Function) -> str:
     for probs in rows:
         for p in (0.8, 0.5):
             case = f"with {len(probs)} tokens and p = {p}"
-            expected = _top_p(probs, p)
-            ordered, tokens = probs.sort(descending=True)
-            too_few = ordered.cumsum(0) <= p
-            unsorted = probs * (probs.cumsum(0) - probs < p)
-            mistakes = [
-                (expected * _scale(probs, p), "Divide what is left by its sum."),
-                (_keep(probs, too_few, tokens), "The token that reaches p is missing."),
-                (
-                    _keep(probs, too_few, tokens) / (ordered * too_few).sum(),
-                    "The token that reaches p belongs to the set: the sum must reach p.",
-                ),
-                (unsorted / unsorted.sum(), "The sum must start at the likeliest token: sort."),
-                (
-                    ordered * (ordered.cumsum(0) - ordered < p) / _scale(probs, p),
-                    "The result is in sorted order; put each token back where it stood.",
-                ),
-            ]
-            hint = "Sort, sum up, and keep until the sum reaches p."
-            compare(function, (probs, p), expected, mistakes, hint, "it", case=case)
+            mistakes = [(_top_p(probs, p, slip), hint) for slip, hint in _TOP_P_SLIPS.items()]
+            hint = "Sort, sum up, and keep tokens until the sum reaches p."
+            compare(function, (probs, p), _top_p(probs, p), mistakes, hint, "it", case=case)
     return "the smallest set that reaches p, and its probabilities sum to 1."
-
-
-def _scale(probs: Tensor, p: float) -> Tensor:
-    """Sum of the tokens that top-p keeps."""
-    ordered = probs.sort(descending=True).values
-    return (ordered * (ordered.cumsum(0) - ordered < p)).sum()
 
 
 def _parameters(
@@ -80,9 +67,9 @@ def check_parameters(answer: float) -> str:
         _parameters() - 2048: "There is one more norm after the last block.",
         124_439_808: "That is GPT-2 small. Medium has width 1,024 and 24 blocks.",
     }
-    hint = "{:,.0f} is not it. A block has 12D² + 13D; add tables and last norm."
+    hint = "It is not {:,.0f}. A block has 12D² + 13D; add the tables and the last norm."
     judge_number(answer, _parameters(), mistakes, hint, rtol=0, atol=0.5)
-    return "355 million; its checkpoint has as many."
+    return "355 million, as many as the published model has."
 
 
 class _Block(nn.Module):
@@ -120,31 +107,22 @@ def check_block(function: Function) -> str:
     lost = normed + attend(normed)
     expected = _block(X, block)
     mistakes = [
-        (norm2(late + network(late)), "That is the norm after each sum; it goes first."),
-        (X + network(norm2(once)), "The second sum starts from the first one's result."),
+        (norm2(late + network(late)), "You normalise after each sum; normalise each input."),
+        (X + network(norm2(once)), "The second sum must start from the result of the first."),
         (once + network(once), "The network must read the norm of its input."),
         (bare + network(norm2(bare)), "The attention must read the norm of its input."),
         (network(norm2(once)), "The second residual connection is missing."),
         (attend(normed) + network(norm2(attend(normed))), "The first residual path is missing."),
         (once + network(norm2(X)), "The network reads X from before the attention."),
         (lost + network(norm2(lost)), "The residual path must carry X itself, not its norm."),
-        (once + network(norm1(once)), "The network has a norm of its own, norm2."),
+        (once + network(norm1(once)), "The network has its own norm, norm2."),
     ]
     hint = "x + attention(norm1(x)), then x + network(norm2(x))."
     compare(function, (X, block), expected, mistakes, hint, "the result")
     return "the residual path stays a plain sum."
 
 
-@check("12.4", right=("C",), wrong=["A", "B"])
-def check_suspect(answer: str) -> str:
-    """Why a loss falls to 0.01 and the writer repeats its input."""
-    hints = {
-        "A": "without a mask the loss falls, too, because the model reads the next token. But then "
-        "a later token changes earlier logits, and here none changed.",
-        "B": "a high temperature changes what is drawn, not the loss.",
-    }
-    judge_letters(answer, "C", hints)
-    return "each position had to predict the very token that it read."
+check_suspect = choice("12.4")
 
 
 def _attention(X: Tensor, W_qkv: Tensor, W_o: Tensor, num_heads: int, slip: str = "") -> Tensor:
@@ -169,11 +147,11 @@ def check_attention(function: Function) -> str:
     mistakes = [
         *mistakes_in_heads(partial(_attention, *given), slips),
         (_attention(X, W_qkv, torch.eye(12), 3), "The output projection W_o is missing."),
-        (_attention(X, W_qkv, W_o, 1), "There is one head; num_heads are wanted."),
+        (_attention(X, W_qkv, W_o, 1), "You used one head; split into num_heads."),
     ]
     hint = "Project, cut, split, scores, mask, softmax, sum, merge, project."
     compare(function, given, expected, mistakes, hint)
-    return "as PyTorch's layer with a causal mask."
+    return "the same as PyTorch's layer with a causal mask."
 
 
 def _grouped(
@@ -218,11 +196,11 @@ def check_grouped(function: Function) -> str:
     arguments = X, W_q, W_k, W_v, W_o, 4, 2
     expected = _grouped(*arguments)
     mistakes = [
-        (_grouped(*arguments, rotated=False), "Queries and keys are still to be rotated."),
+        (_grouped(*arguments, rotated=False), "Rotate queries and keys."),
         (_grouped(*arguments, rotated_values=True), "Values are not rotated."),
         (_grouped(*arguments, interleaved=False), "Heads 1 and 2 share a key: repeat_interleave."),
-        (_grouped(*arguments, causal=False), "Each position attends to later ones: mask."),
+        (_grouped(*arguments, causal=False), "Positions attend to later ones: apply the mask."),
     ]
     hint = "Project, split, rotate, repeat, attend under a mask, merge, project."
     compare(function, arguments, expected, mistakes, hint, "the result")
-    return "a LLaMA's attention, from an empty cell."
+    return "this is the attention of a LLaMA."

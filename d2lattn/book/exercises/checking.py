@@ -38,7 +38,7 @@ class NotAttempted(Exception):
     """The stub is still as it was: it gave ``None`` or ``...``."""
 
 
-class Differs(Exception):
+class WrongAnswer(Exception):
     """The answer is wrong; the message says what differs and hints at why."""
 
 
@@ -75,7 +75,7 @@ class Check:
                 return Verdict(self.exercise, True, self.function(*answers, **named))
         except NotAttempted:
             return Verdict(self.exercise, False, "not attempted yet.")
-        except Differs as difference:
+        except WrongAnswer as difference:
             sentence = _line(difference)
             sentence = f"not yet. {sentence[:1].upper()}{sentence[1:]}"
             return Verdict(self.exercise, False, sentence)
@@ -91,7 +91,7 @@ class Check:
 def check(
     exercise: str, right: Sequence[Any], wrong: Sequence[Any] = ()
 ) -> Callable[[Callable[..., str]], Check]:
-    """Turn a function that returns praise, or raises :class:`Differs`, into a check.
+    """Turn a function that returns praise, or raises :class:`WrongAnswer`, into a check.
 
     Args:
         exercise: its number.
@@ -124,18 +124,18 @@ def call(answer: Callable[..., Any], *arguments: Any, case: str = "") -> Any:
     ``case`` says which call this is, such as "with 7 keys", where an answer may fail for one only.
     """
     if not callable(answer):
-        raise Differs(f"A function is needed here; this is {type(answer).__name__}.")
+        raise WrongAnswer(f"A function is needed here; this is {type(answer).__name__}.")
     who = f"{case}, your function" if case else "your function"
     copies = [_copy(argument) for argument in arguments]
     try:
         result = answer(*copies)
     except (Exception, SystemExit) as error:  # `sys.exit()` would stop the notebook
-        raise Differs(f"{who} stopped with {type(error).__name__}: {error}") from error
+        raise WrongAnswer(f"{who} stopped with {type(error).__name__}: {error}") from error
     if unattempted(result):
         raise NotAttempted
     for place, (copy, argument) in enumerate(zip(copies, arguments, strict=True), start=1):
         if not _unchanged(copy, argument):
-            raise Differs(
+            raise WrongAnswer(
                 f"{who} changes its argument number {place}, which the caller may still need: "
                 "work on a new tensor, set or list."
             )
@@ -162,61 +162,65 @@ def _unchanged(copy: Any, argument: Any) -> bool:
     )
 
 
-def number(answer: Any, what: str = "the answer") -> float:
+def read_number(answer: Any, what: str = "the answer") -> float:
     """Read one finite number from a float, an integer, a fraction or a tensor of one element."""
     try:
         value = _read(answer).item()
     except (TypeError, ValueError, RuntimeError):
-        raise Differs(f"{what} should be one number; this is {type(answer).__name__}.") from None
+        raise WrongAnswer(
+            f"{what} should be one number; this is {type(answer).__name__}."
+        ) from None
     if value != value or value in (float("inf"), float("-inf")):
-        raise Differs(f"{what} should be a finite number; this is {value}.")
+        raise WrongAnswer(f"{what} should be a finite number; this is {value}.")
     return value
 
 
-def truth(answer: Any, what: str = "the answer") -> bool:
+def read_bool(answer: Any, what: str = "the answer") -> bool:
     """Read True or False from Python or NumPy, or from a tensor or an array of one element."""
     try:
         result = answer.item() if hasattr(answer, "item") else answer
     except (ValueError, RuntimeError):  # it has several, or none
-        raise Differs(
+        raise WrongAnswer(
             f"{what} should be one True or False; this has shape {tuple(answer.shape)}."
         ) from None
     if not isinstance(result, bool):  # 0.6 would count as true, and 1 may be a count
         this = type(answer).__name__ if callable(answer) else reprlib.repr(answer)
-        raise Differs(f"{what} should be True or False; this is {this}.")
+        raise WrongAnswer(f"{what} should be True or False; this is {this}.")
     return result
 
 
-def several(answer: Any, count: int, hint: str) -> list[Any]:
+def read_parts(answer: Any, count: int, hint: str) -> list[Any]:
     """Read so many things from a tuple, a list, an array or a tensor, or raise the hint."""
     parts = answer.tolist() if hasattr(answer, "tolist") else answer
     if not isinstance(parts, tuple | list) or len(parts) != count:
-        raise Differs(hint)
+        raise WrongAnswer(hint)
     if unattempted(parts):
         raise NotAttempted
     return list(parts)
 
 
-def tensor_like(answer: Any, expected: torch.Tensor, what: str = "the result") -> torch.Tensor:
+def read_tensor(answer: Any, expected: torch.Tensor, what: str = "the result") -> torch.Tensor:
     """Read a tensor of the wanted shape, or say which shape it has."""
     try:
         result = _read(answer).to(expected.dtype)
     except (TypeError, ValueError, RuntimeError):
-        raise Differs(f"{what} should be a tensor; this is {type(answer).__name__}.") from None
+        raise WrongAnswer(f"{what} should be a tensor; this is {type(answer).__name__}.") from None
     if result.shape != expected.shape:
-        raise Differs(f"{what} has shape {tuple(result.shape)}; {tuple(expected.shape)} is needed.")
+        raise WrongAnswer(
+            f"{what} has shape {tuple(result.shape)}; {tuple(expected.shape)} is needed."
+        )
     return result
 
 
-def same(answer: Any, expected: torch.Tensor, hint: str, what: str = "the result") -> None:
-    """Raise :class:`Differs` with the first differing entry and a hint, unless all agree."""
-    result = tensor_like(answer, expected, what)
+def expect(answer: Any, expected: torch.Tensor, hint: str, what: str = "the result") -> None:
+    """Raise :class:`WrongAnswer` with the first differing entry and a hint, unless all agree."""
+    result = read_tensor(answer, expected, what)
     wrong = ~torch.isclose(result, expected, rtol=RTOL, atol=ATOL)
     if wrong.any():
         place = tuple(wrong.nonzero()[0].tolist())
         where = f" at {list(place)}" if place else ""
-        raise Differs(
-            f"{what}{where} is {apart(result[place].item(), expected[place].item())} {hint}"
+        raise WrongAnswer(
+            f"{what}{where} is {tell_apart(result[place].item(), expected[place].item())} {hint}"
         )
 
 
@@ -254,7 +258,7 @@ def recognise(
         if expected is not None and agrees(wrong, _read(expected).to(wrong.dtype), rtol, atol):
             continue
         if agrees(result.to(wrong.dtype), wrong, rtol, atol):
-            raise Differs(hint)
+            raise WrongAnswer(hint)
 
 
 def compare(
@@ -288,8 +292,8 @@ def judge_tensor(
 ) -> torch.Tensor:
     """Read a tensor, and raise the hint of a foreseen mistake or, if it is wrong, another hint."""
     recognise(answer, mistakes, expected, rtol, atol)
-    same(answer, expected, hint, what)
-    return tensor_like(answer, expected)
+    expect(answer, expected, hint, what)
+    return read_tensor(answer, expected)
 
 
 def module_with(
@@ -298,12 +302,12 @@ def module_with(
     """Make a reader's layer, with these weights in place of its own, or say what it needs."""
     layer = call(answer, *sizes)
     if not isinstance(layer, torch.nn.Module):
-        raise Differs(f"a class of layers is needed; it gave {type(layer).__name__}.")
+        raise WrongAnswer(f"a class of layers is needed; it gave {type(layer).__name__}.")
     if not list(layer.parameters()):
         raise NotAttempted
     found = {name: parameter.shape for name, parameter in layer.named_parameters()}
     if found != {name: weight.shape for name, weight in weights.items()}:
-        raise Differs(f"{needs} Your parameters: {', '.join(found)}.")
+        raise WrongAnswer(f"{needs} Your parameters: {', '.join(found)}.")
     layer.load_state_dict(weights, strict=False)
     return layer
 
@@ -321,10 +325,10 @@ def judge_number(
 
     ``{}`` in the last hint is where the number goes.
     """
-    result = number(answer, what)
+    result = read_number(answer, what)
     recognise(result, mistakes.items(), rtol=rtol, atol=atol)
     if not math.isclose(result, expected, rel_tol=rtol, abs_tol=atol):
-        raise Differs(hint.format(result))
+        raise WrongAnswer(hint.format(result))
 
 
 def judge_letters(answer: Any, right: str, reasons: Mapping[str, str]) -> None:
@@ -341,17 +345,17 @@ def judge_letters(answer: Any, right: str, reasons: Mapping[str, str]) -> None:
         for letter in (answer if isinstance(answer, str | AbstractSet | list | tuple) else "")
     } - {""}
     if not chosen or not chosen <= set(letters):
-        raise Differs(f'Answer with letters from A to {letters[-1]}, such as "A" or "BC".')
+        raise WrongAnswer(f'Answer with letters from A to {letters[-1]}, such as "A" or "BC".')
     for letter in (*sorted(chosen - set(right)), *sorted(set(right) - chosen)):
-        raise Differs(f"look at {letter} again: {reasons[letter]}")
+        raise WrongAnswer(f"look at {letter} again: {reasons[letter]}")
 
 
 def judge_statements(answer: Any, claims: Sequence[tuple[bool, str]]) -> None:
     """Read True or False for each claim, and raise the reason of the first that is not so."""
-    parts = several(answer, len(claims), f"Give {len(claims)} answers, True or False.")
+    parts = read_parts(answer, len(claims), f"Give {len(claims)} answers, True or False.")
     for place, ((right, reason), part) in enumerate(zip(claims, parts, strict=True), start=1):
-        if truth(part, f"your answer to statement {place}") is not right:
-            raise Differs(f"statement {place}: {reason}")
+        if read_bool(part, f"your answer to statement {place}") is not right:
+            raise WrongAnswer(f"statement {place}: {reason}")
 
 
 class LargestTensor(TorchFunctionMode):
@@ -377,10 +381,10 @@ class LargestTensor(TorchFunctionMode):
         return result
 
 
-def apart(result: float, expected: float) -> str:
+def tell_apart(result: float, expected: float) -> str:
     """Two numbers, in as many digits as it takes to tell them apart.
 
-    >>> apart(0.25, 0.5), apart(0.230769, 0.230812)
+    >>> tell_apart(0.25, 0.5), tell_apart(0.230769, 0.230812)
     ('0.25; 0.5 was expected.', '0.23077; 0.23081 was expected.')
     """
     for digits in range(4, 18):

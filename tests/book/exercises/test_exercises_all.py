@@ -5,6 +5,7 @@ through `recognise`. So nothing here knows an exercise.
 """
 
 import importlib
+import inspect
 import itertools
 import math
 import pkgutil
@@ -18,7 +19,7 @@ import torch
 
 from d2lattn.book import exercises
 from d2lattn.book.exercises import checking
-from d2lattn.book.exercises.checking import Check, Differs, agrees, recognise
+from d2lattn.book.exercises.checking import Check, WrongAnswer, agrees, recognise
 
 CALL = checking.call
 
@@ -121,7 +122,7 @@ class Tables:
             self.hints.add(without_numbers(hint))
             try:
                 recognise(result, [(result, hint)], *arguments, **named)
-            except Differs:  # it differs from the right answer
+            except WrongAnswer:  # it differs from the right answer
                 self.entries.append((len(self.results), result, hint))
         recognise(answer, mistakes, *arguments, **named)
 
@@ -316,8 +317,7 @@ def test_numbers_may_come_in_every_kind(check, kind):
 
 @each
 def test_a_check_can_be_called_by_keyword(check):
-    code = check.function.__code__
-    names = code.co_varnames[: code.co_argcount]
+    names = inspect.signature(check.function).parameters
     assert check(**dict(zip(names, check.right, strict=True)))
     assert "could not read" in check().sentence
     assert "could not read" in check(*check.right, other=1).sentence
@@ -326,7 +326,7 @@ def test_a_check_can_be_called_by_keyword(check):
 def test_recognise_raises_the_hint_of_the_first_mistake():
     mistakes = [(torch.ones(2), "ones"), (torch.ones(3), "more"), (torch.ones(2), "again")]
     for found in (torch.ones(2), torch.ones(2).double(), torch.ones(2).requires_grad_(), [1, 1]):
-        with pytest.raises(Differs, match=r"^ones$"):
+        with pytest.raises(WrongAnswer, match=r"^ones$"):
             recognise(found, mistakes)
         recognise(found, mistakes, expected=torch.ones(2))
     for found in (torch.zeros(2), torch.ones(4), "ones", None):

@@ -29,20 +29,6 @@ def test_a_memory_is_written_pair_by_pair(pairs, width, keep):
     torch.testing.assert_close(recall.memory(keys, values, keep, corrected=0.3), corrected)
 
 
-def test_more_is_recalled_of_less_and_by_more():
-    found = {}
-    for width in (8, 16):
-        for pairs in (2, 16, 128):
-            told = recall.tell(100, pairs, width, dice())
-            right = recall.recalled(told, recall.memory(told.keys, told.vectors[told.words]))
-            assert right.shape == (100, pairs)
-            found[width, pairs] = right.float().mean().item()
-    assert found[16, 2] > 0.99 > found[16, 16] > found[8, 16] > found[8, 128]
-    assert found[8, 128] < 4 / recall.NUM_WORDS
-    guess = recall.recalled(told, torch.randn(100, 16, 16, generator=dice()))
-    assert guess.float().mean().item() == pytest.approx(1 / recall.NUM_WORDS, abs=0.01)
-
-
 @pytest.mark.parametrize("way", recall.WAYS)
 def test_what_networks_read_is_what_their_way_says(way):
     networks = recall.Networks(way, 4, 2, seed=3)

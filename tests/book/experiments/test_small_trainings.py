@@ -1,10 +1,11 @@
-"""The tasks and networks of the small trainings: cities, stacks and mixes."""
+"""The tasks and networks of the small trainings: cities, stacks and local attention."""
 
 import pytest
 import torch
 from torch import nn
 
-from d2lattn.book.experiments import cities, mixes, stacks
+from d2lattn.book.experiments import cities, stacks
+from d2lattn.book.experiments.local_attention import WIDTH, LocalAttention, TwoLayers
 
 
 def generator() -> torch.Generator:
@@ -62,9 +63,9 @@ def test_each_norm_fits_into_a_block():
 
 def test_a_word_hears_nothing_from_beyond_its_reach():
     torch.manual_seed(0)
-    X, lengths = torch.randn(1, 9, mixes.WIDTH), torch.tensor([9])
+    X, lengths = torch.randn(1, 9, WIDTH), torch.tensor([9])
     changed = X.clone()
     changed[0, 4] += 1
-    for mix, reach in ((mixes.Nearby(1), 1), (mixes.Nearby(3), 3), (mixes.Two(2), 4)):
+    for mix, reach in ((LocalAttention(1), 1), (LocalAttention(3), 3), (TwoLayers(2), 4)):
         moved = (mix(X, lengths) != mix(changed, lengths)).any(dim=2)[0]
         assert moved.tolist() == [abs(place - 4) <= reach for place in range(9)]

@@ -1,13 +1,11 @@
 """The book's figures as their pages store them, and helpers to read what a page shows."""
 
-import json
-
 import nbformat
 import torch
 
 from d2lattn import TransformerDecoder
 from d2lattn.book import explorables as figures
-from d2lattn.book.explorables.base import find_figures, inline_scripts, read_script
+from d2lattn.book.explorables.base import find_figures, inline_scripts
 from tools.run_notebooks import NOTEBOOKS
 
 
@@ -24,20 +22,6 @@ def stored_figures() -> dict[str, str]:
 
 
 EXAMPLES = stored_figures()
-
-
-def sizes(figure: figures.Explorable) -> tuple[int, int]:
-    """Bytes of what draws the figure, and of what trained models did with its sentences."""
-    trained = ("data", "pictures", "sentences", "examples", "losses", "network")
-    names = [name for name in trained if figure.has_trait(name)]
-    data = len(json.dumps(figure.get_state(names), separators=(",", ":"))) if names else 0
-    script = read_script(figure.module)  # the kit is shared
-    return len(figure.to_html().encode()) + len(script.encode()) - data, data
-
-
-def most_data(figure: figures.Explorable) -> int:
-    """How many bytes that may be: where a whole network stands in the page, its 20,000 weights."""
-    return (110 if figure.has_trait("network") else 15) * 1024
 
 
 def tiny_decoder() -> TransformerDecoder:

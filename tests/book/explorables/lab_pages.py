@@ -99,23 +99,6 @@ def run_all(page) -> None:
     page.get_by_text("Run All Cells", exact=True).click()
 
 
-# A cell has its number when it has run; an error stops the run, so that later cells have none.
-ENDED = """() => {
-  const code = jupyterapp.shell.currentWidget.content.widgets
-    .map((cell) => cell.model).filter((cell) => cell.type === 'code');
-  return code.every((cell) => cell.executionCount !== null)
-    || code.some((cell) => cell.outputs.toJSON().some((out) => out.output_type === 'error'));
-}"""
-
-# Cells far from the window are drawn only when they come near it.
-COME = """async (index) => {
-  const notebook = jupyterapp.shell.currentWidget.content;
-  await notebook.scrollToItem(index, 'start');
-  await notebook.widgets[index].ready;
-  await new Promise((done) => setTimeout(done, 150));
-  notebook.widgets[index].node.dataset.place = index;
-}"""
-
 # What a figure shows beside its controls and what it says to screen readers.
 SHOWN = """(figure) => {
   const copy = figure.cloneNode(true);
@@ -127,12 +110,6 @@ SHOWN = """(figure) => {
 # Those first that everyone sees to be controls
 CONTROLS = ("input[type=range]", "select, input:not([type=range])", "[role=slider]", "button")
 KEYS = {"BUTTON": ("Enter",), "SELECT": ("ArrowDown", "ArrowUp"), "checkbox": (" ",)}
-
-
-def come_to(page, index: int):
-    """Scroll to a cell as a reader does, and give it."""
-    page.evaluate(COME, index)
-    return page.locator(f"[data-place='{index}']")
 
 
 def moves_something(figure) -> bool:

@@ -1,7 +1,4 @@
-"""Explorables in a real JupyterLab: before anything is run, then live.
-
-Whole walks are run and played once a week (test_jupyterlab_whole.py).
-"""
+"""Explorables in a real JupyterLab: before anything is run, then live."""
 
 import re
 import shutil

@@ -1,5 +1,7 @@
 """The storyboard: what it accepts, its arithmetic beside PyTorch's, and a reader going through."""
 
+import re
+
 import pytest
 import torch
 from explorable_pages import all_shown, frame
@@ -44,6 +46,7 @@ def test_every_picture_shows_pytorchs_numbers(visit, steps, word):
     def onward():
         page.get_by_role("button", name="Next").click()
         frame(page)
+        assert not re.search("undefined|NaN|none", page.locator(".d2lx > .d2lx").inner_text())
         return all_shown(page)
 
     for t in source:

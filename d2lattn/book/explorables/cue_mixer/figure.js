@@ -103,7 +103,7 @@ function render({ model, el }) {
     h("b", {}, "Scores:"),
     swatch("d2lx-by-query", "strength × match q·k"),
     swatch("d2lx-by-salience", "+ salience"),
-    h("span", {}, "and the weight α that softmax makes of each"),
+    h("span", {}, "and the weight α that softmax computes from each"),
   );
   const edit = h(
     "div",
@@ -119,11 +119,11 @@ function render({ model, el }) {
   const pooled = readout("Pooled value", "pooled");
   const spread = readout("Entropy (nats)", "entropy");
   const spreadNote = noteLine(
-    `Entropy: 0 when one thing has all the weight, ${fixed(Math.log(items.length))} when all have the same; its unit is called nat.`,
+    `Entropy: 0 when one thing has all the weight, ${fixed(Math.log(items.length))} when all have the same weight. Its unit is the nat.`,
   );
   const formula = formulaLine();
   const line = plot({
-    label: "The values and where the pooled value falls",
+    label: "The values and the pooled value",
     ...{ height: 92, xLabel: "value", pad: 16, onresize: () => live?.redraw() },
   });
   const arrow = stroke("ink", 3);
@@ -156,7 +156,7 @@ function render({ model, el }) {
   const salience = (model.first ?? model.get)("salience");
   const eye = salience.indexOf(Math.max(...salience));
   const predict = predictFirst({
-    question: `From the matches, the saliences and the strength: which weight will ${clip(items[eye], 40)} get?`,
+    question: `Given the matches, the saliences and the strength: which weight will ${clip(items[eye], 40)} get?`,
     label: "Your guess: its weight α",
     ...{ min: 0, max: 1, step: 0.01 },
     answer: () => weightsFor(read(), model.get("query"))[eye],
@@ -175,7 +175,7 @@ function render({ model, el }) {
   const [brief, alone] = [model.get("brief"), model.get("alone")];
   const rest = [
     noteLine(
-      "Dots: the values, larger the more weight they have. Upright line: the pooled value. Drag a dot, or use the arrow keys, to change its value.",
+      "Dots: the values; the larger a dot, the larger its weight. Upright line: the pooled value. Drag a dot, or use the arrow keys, to change its value.",
     ),
     toolRow(resetButton(model, moved, predict.stop)),
   ];

@@ -21,15 +21,15 @@ class CueMixer(Explorable):
     The match is q·kᵢ, and a one-hot query takes one column of ``matches``.
 
     Traits:
-        items: what lies there, n ≤ 20 strings.
+        items: names of the things, n ≤ 20 strings.
         queries: the names of m ≤ 12 queries.
         matches: n rows of m numbers, q·kᵢ: how well each key matches each query.
         values: n numbers, the sensory inputs that are pooled.
         salience: n numbers from 0 to 4, added to the scores whatever the query.
         query: the number of the query, 0 … m − 1.
         strength: from 0 to 8, the length of the query.
-        brief: show the choice of query and the values; fold all else.
-        alone: show the weights and the query; fold the values and all else.
+        brief: show the choice of query and the values; fold everything else.
+        alone: show the weights and the query; fold the values and everything else.
 
     Raises ValueError for numbers that are not finite, empty lists and lengths that do not fit.
 

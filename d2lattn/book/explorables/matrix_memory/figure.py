@@ -1,4 +1,4 @@
-"""Matrix memory (chapter 11): guests tell their drinks to a matrix, and ask for them again."""
+"""Matrix memory (chapter 11): a matrix stores which drink each guest wants, and is read again."""
 
 from d2lattn.book.explorables.base import Explorable, paragraph, table
 from d2lattn.book.explorables.traits import Float, Int
@@ -11,15 +11,16 @@ LEAST = 0.5
 class MatrixMemory(Explorable):
     """Eight guests, each with a key of four numbers, and one of four drinks that each wants.
 
-    Whoever tells adds the key times the drink to a matrix of 4 x 4. Whoever is asked for reads in
-    it: the rows, each as often as the key says. The largest drink is served.
+    Each guest so far has added the outer product of key and drink to a 4 x 4 matrix. The key of
+    the guest who asks reads it: the rows are added, each times its entry of the key. The drink
+    with the largest sum is served.
 
     Each trait can be read, set and observed.
 
     Traits:
-        told: how many guests have told, 0 to 8. The first four keys stand at right angles.
-        asked: who is asked for, 0 to 7.
-        keep: the share of the matrix that is left at each new guest, 0.5 to 1.
+        told: how many guests have been added, 0 to 8. The first four keys are at right angles.
+        asked: the guest who asks, 0 to 7.
+        keep: what the matrix is multiplied by before each new guest, 0.5 to 1.
 
     Raises ValueError for anything else.
 
@@ -37,9 +38,9 @@ class MatrixMemory(Explorable):
     def words(self) -> str:
         """HTML for where no script runs."""
         return paragraph(
-            "Interactive figure: a matrix of four features by four drinks, to which guests tell "
-            "what they want, and what each reads in it."
+            "Interactive figure: a matrix with a row for each of the four entries of a key and a "
+            "column for each of four drinks, and what the key of one guest reads in it."
         ) + table(
-            ["guests so far", "guest who asks", "kept at each new guest"],
+            ["guests so far", "guest who asks", "factor before each new guest"],
             [(self.told, GUESTS[self.asked], f"{self.keep:g}")],
         )

@@ -206,7 +206,7 @@ function render({ model, el }) {
   const results = h("div", {}, hint, strip.el, formula, loo.el);
   const predict = predictFirst({
     question:
-      "From the points, the bandwidth and the kernel: which value will be predicted at the query?",
+      "Given the points, the bandwidth and the kernel: which value will be predicted at the query?",
     label: "Your guess: f(x)",
     min: yLimits[0],
     max: yLimits[1],
@@ -216,11 +216,11 @@ function render({ model, el }) {
     onchange: () => live.redraw(),
   });
   const legend = noteLine(
-    "Curve: the prediction for every query. Hump: the window. Bars: the weight of each point. The scale on the left is for points and curve only.",
+    "Curve: the prediction for every query. Hump: the window. Bars: the height of the window over each point, which its weight is proportional to. The scale on the left is for points and curve only.",
   );
   const words = formulaLine();
   const key = noteLine(
-    "The thick ray is the query, the others are keys. Of two bars the left is the Gaussian of their distance, the right softmax(q·k/h²).",
+    "The thick ray is the query, the others are keys. Of each two bars, the left one is the weight by the Gaussian of the distance, the right one that by softmax(q·k/h²).",
   );
   // What a view shows outside, and what it shows under More.
   const regression = [h("div", {}, chart.el, numbers, legend), results];
@@ -275,8 +275,8 @@ function render({ model, el }) {
     const guess = predict.guess();
     guessed.setAttribute("d", guess === null ? "" : `M${at - 12} ${chart.Y(guess)}h24`);
 
-    // The kernel stands at the query, as wide as the bandwidth; a point has a say as far as it
-    // reaches above it. Its height tells nothing, so that it always has the same.
+    // The kernel stands at the query, as wide as the bandwidth; a point's weight is proportional to
+    // the kernel's height above it. The scale cancels, so the drawing always has the same height.
     const { query: q, bandwidth: width } = state;
     const high = 0.45 * (yLimits[1] - yLimits[0]);
     const up = (x) =>
@@ -315,7 +315,7 @@ function render({ model, el }) {
     formula.textContent = sum(heights)
       ? `${f} = Σ K((x − xᵢ)/h) yᵢ / Σ K((x − xᵢ)/h) = ${fraction}`
       : state.kernel === "gaussian"
-        ? `All K((x − xᵢ)/h) are too small to be written as numbers; what is nearest counts alone: ${f} = ${fixed(prediction, 3)}`
+        ? `All K((x − xᵢ)/h) are too small to be written as numbers; the nearest point has all the weight: ${f} = ${fixed(prediction, 3)}`
         : `No point lies within one bandwidth of the query: all K((x − xᵢ)/h) are 0, and ${f} has no value.`;
     announce(el, `Prediction ${fixed(prediction)}`);
   }

@@ -75,14 +75,14 @@ export function lines(before, now, values) {
 
 /** What the step did, in words. @param {Kept} before @param {Kept} now @param {boolean} running */
 export function told(before, now, running) {
-  if (!now.last) return "Nothing is read yet, and nothing kept.";
+  if (!now.last) return "Nothing has been read yet, and nothing is kept.";
   if (!running)
     return Number.isFinite(now.sum) && Number.isFinite(now.weighed)
-      ? "Nothing is subtracted: 2 to each score is added as it is."
-      : `Too large: a number of 16 bits holds at most ${written(MOST)}.`;
+      ? "Nothing is subtracted: the powers of 2 are added as they are."
+      : `Too large: the largest number of 16 bits is ${written(MOST)}.`;
   const [old, fresh] = [written(before.largest), written(now.largest)];
   if (!before.last) return `The largest score so far, ${fresh}, is subtracted.`;
-  if (now.shrink === 1) return `The largest stays ${old}: both sums stay as they are.`;
+  if (now.shrink === 1) return `The largest score is still ${old}: both sums stay as they are.`;
   const less = now.shrink === 0.5 ? "halved" : `multiplied by ${power(Math.log2(now.shrink))}`;
-  return `The largest went from ${old} to ${fresh}: both sums are ${less}.`;
+  return `The largest score rose from ${old} to ${fresh}: both sums are ${less}.`;
 }

@@ -85,7 +85,7 @@ function render({ model, el }) {
   const memory = h("div", { class: "d2lx-kept" }, ...cells.map((cell) => cell.el));
   const [before, after] = [strip("s before", "d2lx-was"), strip("s now", "d2lx-is")];
   const [sumLine, valuesLine] = [formulaLine(), formulaLine()];
-  const [answer, full] = [readout("Answer u / s", "answer"), readout("Full softmax", "full")];
+  const [answer, full] = [readout("Output u / s", "answer"), readout("Full softmax", "full")];
   const equal = h("span", { class: "d2lx-equal" });
   const cost = headLine();
 
@@ -118,7 +118,7 @@ function render({ model, el }) {
         ...[cost, before.el, after.el],
         ...[tile.el, running.el, shift.el, toolRow(...large)],
         noteLine(
-          "The top of a bar is dragged, or moved with the arrow keys. Hollow bars are forgotten.",
+          "Drag the top of a bar, or move it with the arrow keys. Hollow bars have been read and forgotten.",
         ),
       ],
     ),
@@ -132,7 +132,9 @@ function render({ model, el }) {
     const ends = [step === 0, step === counted()];
     [back, next].forEach((hand, k) => atEnd(hand, ends[k]));
     const what = state.tile === 1 ? "key" : "tile";
-    next.textContent = ends[1] ? "All are read" : `Next ${what} (${step + 1} of ${counted()})`;
+    next.textContent = ends[1]
+      ? "All have been read"
+      : `Next ${what} (${step + 1} of ${counted()})`;
     keys.set(state, now);
     tile.set(TILES.indexOf(state.tile));
     sync(state);
@@ -151,7 +153,7 @@ function render({ model, el }) {
     before.set([old]);
     const parts = [then.sum * now.shrink, ...now.powers.map((k) => 2 ** k)].map((x) => x / most);
     after.set(now.last ? parts : []);
-    // The strip shrinks in sight of those who like motion.
+    // The strip shrinks in sight, unless a reader wants no motion.
     if (
       step === drawn + 1 &&
       now.shrink < 1 &&
@@ -179,7 +181,7 @@ function render({ model, el }) {
     print(answer.data, ours);
     full.set(theirs);
     equal.textContent = ends[1] ? (Math.abs(ours - theirs) < 1e-9 ? "Equal." : "Not equal.") : "";
-    cost.textContent = `Kept: ${state.running ? 3 : 2} numbers. A row of weights: ${values.length}.`;
+    cost.textContent = `Kept: ${state.running ? 3 : 2} numbers. A row of weights has ${values.length}.`;
     announce(
       el,
       `${step} of ${counted()} ${what}s read. ${text} s = ${sum}, u = ${weighed}, u / s = ${answer.data.textContent}. ${equal.textContent}`,

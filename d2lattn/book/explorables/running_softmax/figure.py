@@ -1,4 +1,4 @@
-"""Running softmax (chapter 9): keys in tiles, and the three numbers that are kept of them."""
+"""Running softmax (chapter 9): keys read in tiles, and the three numbers that are kept."""
 
 from typing import Any
 
@@ -9,18 +9,18 @@ MOST, HIGH, FAR = 8, 5, 16
 
 
 class RunningSoftmax(Explorable):
-    """One query goes over its keys once, in tiles, and keeps three numbers of all that it has read.
+    """One query reads its keys once, in tiles, and keeps three numbers.
 
-    These are the largest score so far, the sum of the powers of 2 with it subtracted, and
-    the values weighed by them. The last by the second is what the softmax gives.
+    These are the largest score so far, the sum of the powers of 2 with it subtracted, and the
+    sum of the values weighted by these powers. The third divided by the second is the output.
 
     Each trait can be read, set and observed.
 
     Traits:
-        scores: one a key, each with the power 2 to the score: whole numbers from 0 to 5, at most 8.
-        values: one a key.
+        scores: one for each key, at most 8: whole numbers from 0 to 5.
+        values: one for each key.
         tile: how many keys are read at a time: 1, 2 or 4.
-        step: how many tiles are read; if there are fewer, all.
+        step: how many tiles have been read; all, if there are fewer.
         running: whether the largest score so far is subtracted; if not, the sums are those of
             16-bit numbers, of which the largest is 65,504.
         shift: what is added to every score, 0 to 16.
@@ -54,7 +54,7 @@ class RunningSoftmax(Explorable):
         return paragraph(
             f"Interactive figure: a softmax that reads its keys once, {self.tile} at a time, and "
             "keeps three numbers: the largest score so far, the sum of the powers of 2 "
-            "with it subtracted, and the values weighed by them."
+            "with it subtracted, and the sum of the values weighted by these powers."
         ) + table(
             ["key", "score", "value"],
             [

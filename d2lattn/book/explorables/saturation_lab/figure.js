@@ -206,20 +206,22 @@ function render({ model, el }) {
     scaled.el,
     chart.el,
     line(...found),
-    noteLine("Dashed: a normal curve of the variance in theory. Strokes on top: the 16 scores."),
+    noteLine(
+      "Dashed: a normal curve with the variance in theory. Strokes at the top: the 16 scores.",
+    ),
     line(...shown),
     formula,
     noteLine(
-      "Entropy: 0 when one key has all the weight, 2.77 (ln 16) when all 16 have the same; its unit is called nat.",
+      "Entropy: 0 when one key has all the weight, 2.77 (ln 16) when all 16 have the same weight. Its unit is the nat.",
     ),
     line(...lanes.map((lane) => lane.slope)),
     noteLine(
-      "How far the weights move when the scores are pushed a little. softmax has a slope for each weight and each score, a table called its Jacobian J; ‖J‖ is the root of the sum of their squares.",
+      "‖J‖ measures how far the weights move when the scores change a little. The softmax has a derivative for each weight and each score; their matrix is its Jacobian J, and ‖J‖ is the root of the sum of their squares.",
     ),
   );
   const predict = predictFirst({
     question:
-      "From the width, the division and the temperature: which variance will the scores have?",
+      "Given the width, the division and the temperature: which variance will the scores have?",
     label: "Your guess: the variance",
     ...{ min: 2 ** -6, max: 2 ** 10, step: 0.25, log: true },
     answer: () => variance(scoresNow(read()).pairs),
@@ -279,7 +281,7 @@ function render({ model, el }) {
     {},
     line(here),
     noteLine(
-      "Star: the query. Dot: a key. Drag them, or use the arrow keys. From line to line the score changes by 1.",
+      "Star: the query. Dot: a key. Drag them, or use the arrow keys. From one line to the next the score changes by 1.",
     ),
     said,
   );

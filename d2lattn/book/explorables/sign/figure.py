@@ -100,10 +100,10 @@ class Sign(Explorable):
     def words(self) -> str:
         """HTML for where no script runs."""
         return paragraph(
-            "Interactive figure: which of these attention pictures would you sign? Each claims that "
-            "a translator used its state at one English word. Plausible: a person would link the "
-            "two words. Used: the word changes if that state comes from another sentence. Needed: "
-            "the word changes if that state is hidden."
+            "Interactive figure: which of these attention pictures would you sign? Each claims "
+            "that a translator used its state at one English word. Plausible: a person would link "
+            "the two words. Used: the word changes if that state comes from another sentence. "
+            "Needed: the word changes if that state is hidden."
         ) + table(
             ["sentence", "word", "largest weight at", *VERDICTS],
             [

@@ -33,7 +33,7 @@ import { MOST, together } from "./together.js";
 
 const [FAR, REACH, ASKS] = [24, 6, 3];
 const NAMES = ["way", "place", "distance", "ahead"];
-const SAID = ["turned (rotary)", "added (waves)", "none"];
+const SAID = ["rotated (rotary)", "added (sinusoids)", "none"];
 const DEGREES = SPEEDS.map((speed) => Math.round((speed * 180) / Math.PI));
 
 /** A face with the hand of the query and that of the key: { el, set }. @param {number} j */
@@ -137,7 +137,7 @@ function render({ model, el }) {
           more: [
             chart.el,
             noteLine(
-              "The score adds the products of both pairs. Curve: the score at every distance, from this position; dots: from position 0. Drag the point, or use the arrow keys.",
+              "The score is the sum of both dot products, divided by √4. The curve shows it at each distance from this position, the dots from position 0. Drag the point, or use the arrow keys.",
             ),
           ],
         }),

@@ -9,23 +9,23 @@ FAR, REACH, ASKS, MOST = 24, 6, 3, 12
 
 
 class TurningClock(Explorable):
-    """Two pairs of numbers of a query and of a key, as hands; how places enter is chosen.
+    """Two pairs of a query and of a key, drawn as arrows, and their score.
 
-    The query says (2, 0) in each pair, and so does the key unless `ahead` turns it. A place turns
-    the first pair by 60° and the second by 30°, or adds a hand of length 1 of that angle to each,
-    or does nothing. The score is q·k / √4.
+    Each pair of the query is (2, 0), and so is each of the key unless `ahead` rotates it. A
+    position rotates the first pair by 60° and the second by 30°, or adds a vector of length 1 with
+    that angle to each, or does nothing. The score is q·k / √4.
 
     Each trait can be read, set and observed.
 
     Traits:
-        way: "turned" (rotary positions), "added" (chapter 6's waves) or "none".
-        place: where the query stands, 0 to 24.
-        distance: of the key from there, −6 to 6.
-        ahead: the distance at which the two fit best, −3 to 3: the key's hands are turned so many
-            places back first.
-        together: the first pair alone, added beside turned. One slider moves both words, another
-            the key alone, to a distance of 0 to 2.
-        moved: by how many places both are moved then, 0 to 12, with the query from place 0.
+        way: "turned" (rotary positions), "added" (chapter 6's sinusoids) or "none".
+        place: the position of the query, 0 to 24.
+        distance: from the query to the key, −6 to 6.
+        ahead: the distance at which the score is largest, −3 to 3: the key's pairs are first
+            rotated back by so many positions.
+        together: show the first pair alone, added and rotated side by side. One slider moves both
+            words, another the key alone, to a distance of 0 to 2.
+        moved: by how many positions both are moved then, 0 to 12; the query starts at 0.
 
     Raises ValueError for anything else.
 

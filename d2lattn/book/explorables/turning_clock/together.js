@@ -38,6 +38,7 @@ const spot = ([x, y], by = UNIT) => `${(x * by).toFixed(2)} ${(-y * by).toFixed(
  */
 function half(way, onresize) {
   const added = way === "added";
+  const title = added ? way : "rotated";
   const hands = [stroke("blue", 4), stroke("orange", 4)];
   // Added: what both said before, and the hand of each place, put to its end. Turned: the angle.
   const before = added
@@ -56,7 +57,7 @@ function half(way, onresize) {
   svg.append(before, rim, ...hands.toReversed(), ...own, angle, ...tips);
   const product = h("data", { "data-name": way });
   const chart = plot({
-    ...{ label: `Product, ${way}`, height: 140, pad: 24 },
+    ...{ label: `Dot product, ${title}`, height: 140, pad: 24 },
     ...{ xLabel: "positions moved", yLabel: " ", onresize },
   });
   const [start, line] = [stroke("line", 1, { "stroke-dasharray": "2 4" }), stroke("ink", 2.5)];
@@ -111,7 +112,7 @@ function half(way, onresize) {
     });
     attr(now, { cx: chart.X(at), cy: chart.Y(found) });
   }
-  const el = h("div", {}, headLine(way), svg, h("p", {}, "product: ", product), chart.el);
+  const el = h("div", {}, headLine(title), svg, h("p", {}, "dot product: ", product), chart.el);
   return { el, set };
 }
 
@@ -194,7 +195,7 @@ export function together(model, el) {
       fixed(neighbours(way, n, on).product, 1),
     );
     const far = on === 1 ? "" : `, ${places(on)} apart`;
-    announce(el, `Moved by ${n}${far}: product added ${added}, turned ${turned}`);
+    announce(el, `Moved by ${n}${far}: dot product added ${added}, rotated ${turned}`);
     if (plays) return;
     if (still()) at = n;
     if (at === n) paint();

@@ -62,7 +62,7 @@ export function rumour(state, token) {
   const { can, back, reach, news } = asking(state);
   if (can) return "";
   return (
-    `Information about “${token}” ${news ? "may" : "cannot"} have come through the tokens between: ` +
+    `Information from “${token}” ${news ? "may" : "cannot"} have come through the tokens in between: ` +
     `${many(layers, "layer")} reach${layers === 1 ? "es" : ""} ${layers}\u00a0·\u00a0(${window}\u00a0−\u00a01) = ${many(reach, "token")} back; ` +
     `it stands ${back} back.`
   );

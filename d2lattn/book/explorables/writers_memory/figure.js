@@ -103,8 +103,8 @@ function render({ model, el }) {
   const full = h("p");
   const most = number("full");
   const predict = predictFirst({
-    question: "16 GB are free for this memory, of one text. With how many tokens are they full?",
-    label: "Your guess: thousand tokens",
+    question: "16 GB are free for the cache of one text. How many tokens fit?",
+    label: "Your guess, in thousands of tokens",
     ...{ min: 0.1, max: 100_000, step: 0.05, log: true, digits: 1 },
     answer: () => fullAt(read(), ROOM) / 1000,
     covered: [full],
@@ -129,7 +129,7 @@ function render({ model, el }) {
           ],
           more: [
             noteLine(
-              "The query is that of the last token; tap the token it attends to. A mark above a token is one key and one value in the cache of each layer. Dotted tokens have been deleted, but information about them can have been passed on.",
+              "The query is that of the last token. Tap a token to see whether the query can attend to it. A mark above a token is one key and one value in the cache of each layer. Dotted tokens have been deleted, but information from them may have been passed on.",
             ),
           ],
         }),
@@ -156,7 +156,7 @@ function render({ model, el }) {
     each.set(bytes);
     formula.replaceChildren(
       `2 · ${many(layers, "layer")} · ${many(kv_heads, "head")} · ${many(head_dim, "number")} · ${many(number_bytes, "byte")} = `,
-      ...[each.el, ` bytes a token; ${count} of ${many(written, "token")} kept`],
+      ...[each.el, ` bytes a token; ${count} of ${many(written, "token")} are kept`],
     );
     line.set(state);
     const token = clip(tokens[asked], 12);
@@ -168,9 +168,9 @@ function render({ model, el }) {
     full.replaceChildren(
       ...(limit === Infinity
         ? [
-            `16 GB are never full: no more than ${many(state.window + state.num_first, "token")} kept.`,
+            `16 GB are never full: at most ${many(state.window + state.num_first, "token")} are kept.`,
           ]
-        : ["16 GB are full with ", most.el, " tokens of one text."]),
+        : ["16 GB hold ", most.el, " tokens of one text."]),
     );
     announce(el, `${grouped(count * bytes)} bytes kept. ${said.textContent}`);
   }

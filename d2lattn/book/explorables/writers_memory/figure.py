@@ -12,15 +12,15 @@ MOST_TOKENS, MOST_FIRST, MOST_HEADS, MOST_NUMBERS, MOST_LAYERS = 24, 4, 128, 256
 NUMBER_BYTES = (1, 2, 4)
 SIZES = ("layers", "query_heads", "kv_heads", "head_dim")
 
-# To write "her", one must remember who was meant.
+# To write "her", one must remember whom it means.
 TEXT = "the happy cow saw the old dog , and the dog that slept by the door did not see her ."
 
 
 class WritersMemory(Explorable):
-    """A text is written token by token; its keys and values are kept, or shared, or forgotten.
+    """A text is written token by token; its keys and values are kept, shared or deleted.
 
-    Of each token, `layers` · `kv_heads` keys and as many values of `head_dim` numbers are kept.
-    The heads of queries share them evenly: `query_heads` is a multiple of `kv_heads`.
+    For each token, `layers` · `kv_heads` keys and as many values of `head_dim` numbers are kept.
+    Query heads share them evenly: `query_heads` is a multiple of `kv_heads`.
 
     Args:
         tokens: the text, at most 24 tokens; if not given, one of the book's.
@@ -33,10 +33,10 @@ class WritersMemory(Explorable):
     Traits:
         layers, query_heads, kv_heads, head_dim: the sizes of the model.
         number_bytes: 1, 2 or 4 bytes a number.
-        window: how many of the last tokens are kept, the one that asks among them; 0: all.
+        window: how many of the last tokens are kept, the newest among them; 0: all.
         num_first: how many of the first tokens are kept besides, 0 to 4.
-        written: how many tokens are written; the last of them asks.
-        asked: the place of the token that is asked, from 0; at most the last one written.
+        written: how many tokens have been written; the query is that of the last.
+        asked: the position of the token to attend to, from 0; at most the last one written.
 
     Raises ValueError for anything else.
 
@@ -92,7 +92,7 @@ class WritersMemory(Explorable):
 
     @property
     def token_bytes(self) -> int:
-        """Bytes that are kept of one token: a key and a value a head and layer."""
+        """Bytes that are kept for one token: a key and a value in each key head of each layer."""
         return 2 * self.layers * self.kv_heads * self.head_dim * self.number_bytes
 
     def words(self) -> str:
@@ -108,7 +108,7 @@ class WritersMemory(Explorable):
 
 
 def _check_sharing(state: Mapping[str, int], name: str) -> None:
-    """Raise a ValueError unless heads of queries share heads of keys evenly."""
+    """Raise a ValueError unless query heads share key heads evenly."""
     if state["query_heads"] % state["kv_heads"]:
         raise UnusableValue(
             f"kv_heads of {name} is {state['kv_heads']}; a divisor of query_heads, "

@@ -41,7 +41,7 @@ export function textLine(tokens, asked, onpick) {
     const place = `${state.asked + 1} of ${written}, ${clip(tokens[state.asked], 12)}`;
     attr(el, {
       ...{ "aria-valuenow": state.asked + 1, "aria-valuemax": written },
-      "aria-valuetext": `${place}: ${can ? "kept" : "forgotten"}`,
+      "aria-valuetext": `${place}: ${can ? "kept" : "deleted"}`,
     });
   };
   return { el, set };

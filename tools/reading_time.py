@@ -1,6 +1,6 @@
 """Estimate how long a notebook takes to read and do.
 
-usage: python -m tools.honest_time [--write] [NOTEBOOK ...]   (all of chapters/ if none is named)
+usage: python -m tools.reading_time [--write] [NOTEBOOK ...]   (all of chapters/ if none is named)
 
 `--write` updates the *Time* row of each first cell and tidies the notebook as `run_notebooks` does;
 no kernel is started. `make words` runs it after a change of words.

@@ -1,7 +1,7 @@
-"""How far a word of chapter 6's sentences may look, and what each network gets right.
+"""Chapter 6: self-attention restricted to near positions, and the accuracy that it reaches.
 
-A mix takes words (B, T, 32) and lengths (B,), and gives each word something of the others, as
-`agreement.Reader` wants it.
+Each module takes words (B, T, 32) and lengths (B,) and returns (B, T, 32), so that it can be the
+`mix` of an `agreement.Reader`.
 """
 
 import math
@@ -17,8 +17,8 @@ from d2lattn.positional import PositionalEncoding
 WIDTH = 32
 
 
-class Nearby(nn.Module):
-    """Self-attention to r places each side; padding is too far or brings nothing."""
+class LocalAttention(nn.Module):
+    """Self-attention to at most r positions on each side; padding is set to zero first."""
 
     def __init__(self, r: int) -> None:
         super().__init__()
@@ -36,39 +36,39 @@ class Nearby(nn.Module):
         return weights @ values  # (B, T, T) x (B, T, D) -> (B, T, D)
 
 
-class Two(nn.Module):
-    """Two layers; what a word knew already is added to what it hears."""
+class TwoLayers(nn.Module):
+    """Two layers with a residual connection around the first."""
 
     def __init__(self, r: int) -> None:
         super().__init__()
-        self.first, self.second = Nearby(r), Nearby(r)
+        self.first, self.second = LocalAttention(r), LocalAttention(r)
 
     def forward(self, X: Tensor, lengths: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
-        heard: Tensor = self.second(X + self.first(X, lengths), lengths)
-        return heard
+        output: Tensor = self.second(X + self.first(X, lengths), lengths)
+        return output
 
 
 def one_head() -> agreement.SelfAttention:
-    """All words ask all words."""
+    """One head in which each word attends to all words."""
     return agreement.SelfAttention(WIDTH)
 
 
 def waves() -> PositionalEncoding:
-    """Sinusoids, to be added."""
+    """Sinusoidal positional encoding, which is added."""
     return PositionalEncoding(WIDTH, 0)
 
 
 Make = Callable[[], nn.Module]
 
 REACHES: dict[str, Make] = {
-    "r = 1": lambda: Nearby(1),
-    "r = 2": lambda: Nearby(2),
-    "r = 3": lambda: Nearby(3),
-    "twice r = 2": lambda: Two(2),
+    "r = 1": lambda: LocalAttention(1),
+    "r = 2": lambda: LocalAttention(2),
+    "r = 3": lambda: LocalAttention(3),
+    "twice r = 2": lambda: TwoLayers(2),
     "all words": one_head,
 }
-"""Page 6.4's: how far a word may look."""
+"""Page 6.4: how many positions away a word may attend."""
 
 
 def learn(mix: Make, positions: Make | None, seed: int, num_steps: int = 250) -> agreement.Reader:
@@ -80,6 +80,6 @@ def learn(mix: Make, positions: Make | None, seed: int, num_steps: int = 250) ->
 
 
 def right(reader: nn.Module) -> float:
-    """Percent of right genders in 1,000 sentences that have one noun of either."""
+    """Percent of right genders in 1,000 sentences that have one noun of each gender."""
     unseen = agreement.encode(agreement.draw(1000, seed=10**6, mixed=True))
     return 100 * agreement.accuracy(reader, unseen)

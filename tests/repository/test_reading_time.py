@@ -4,13 +4,13 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools import honest_time
+from tools import reading_time
 
 
 @pytest.mark.parametrize(("words", "minutes"), [(100, 1), (101, 2)])
 def test_100_words_take_a_minute(words, minutes):
     notebook = new_notebook(cells=[new_markdown_cell("word " * words)])
-    assert honest_time.cost(notebook).minutes == minutes
+    assert reading_time.cost(notebook).minutes == minutes
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_100_words_take_a_minute(words, minutes):
 def test_hidden_code_and_output_cost_nothing(tag, lines):
     output = new_output("display_data", data={"text/plain": "one line"})
     cell = new_code_cell("assert a\nb = 1\nc = 2", metadata={"tags": [tag]}, outputs=[output])
-    spent = honest_time.cost(new_notebook(cells=[cell]))
+    spent = reading_time.cost(new_notebook(cells=[cell]))
     assert (spent.code_lines, spent.output_lines) == lines
 
 
@@ -36,10 +36,10 @@ def test_write_updates_the_time_and_nothing_else(name, after, tmp_path):
         new_markdown_cell(":::{dropdown} *Predict first:* what comes?\nIt.\n:::"),
     ]
     nbformat.write(new_notebook(cells=cells), path)
-    honest_time.main(["--write", str(path)])
+    reading_time.main(["--write", str(path)])
     notebook = nbformat.read(path, as_version=4)
     assert [cell.source for cell in notebook.cells] == [
         first.format(after),
         *(cell.source for cell in cells[1:]),
     ]
-    assert honest_time.stated_minutes(notebook) == honest_time.cost(notebook).minutes == 4
+    assert reading_time.stated_minutes(notebook) == reading_time.cost(notebook).minutes == 4

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from d2lattn.book.experiments.signing import CASES, five_pictures
+from d2lattn.book.experiments.attention_pictures import CASES, five_pictures
 from d2lattn.book.explorables.sign.figure import verdicts
 from d2lattn.book.translators import load_translator
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import d2lattn as d2l
-from d2lattn.book.experiments.starts import REACH, RandomPlaces, RandomStarts, RandomTurns
+from d2lattn.book.experiments.random_positions import REACH, RandomPlaces, RandomStarts, RandomTurns
 
 
 @pytest.mark.parametrize("kind", [RandomStarts, RandomPlaces])
@@ -22,13 +22,6 @@ def test_in_training_each_word_gets_the_waves_of_its_drawn_place(kind):
     torch.manual_seed(0)
     assert torch.equal(encoding(torch.zeros(4, 7, 6)), encoding.P[0, places])
     assert len({tuple(row) for row in places.tolist()}) > 1
-
-
-def test_places_keep_their_order_and_are_sometimes_all_there_is():
-    places = RandomPlaces(2, 0.0).draw(2000, 5)
-    assert (places.diff(dim=1) > 0).all()
-    assert (places.min().item(), places.max().item()) == (0, REACH - 1)
-    assert (places == torch.arange(5)).all(dim=1).any()
 
 
 def test_a_sentence_longer_than_the_reach_stands_without_gaps():
