@@ -28,7 +28,7 @@ test("reasons tell the numbers, without dividing by nothing", () => {
   assert.match(of(0.5, 0.1), /^Needed: no\. 50\.0.% .* against 10\.0.%: 5\.0 times as many\.$/);
   assert.match(of(0.5, 0), /over 100 times/);
   assert.match(of(0, 0), /changes no word/);
-  assert.match(of(Number.NaN, Number.NaN), /No state is pointed at/);
+  assert.match(of(Number.NaN, Number.NaN), /No word has a link/);
 });
 
 // Heads 1 and 2 do the same work, worth 6; head 3 is worth 3 on its own, and 1 beside them.

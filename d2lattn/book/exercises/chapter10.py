@@ -48,7 +48,7 @@ def check_bytes(token: float, shared: float, text: float) -> str:
     for name, value, right, known in zip(names, answers, expected, mistakes, strict=True):
         hint = name + ": {:,.0f} is wrong. Multiply 2, layers, key heads, width, bytes and tokens."
         judge_number(value, right, known, hint, name, rtol=0, atol=0.5)
-    return "sharing leaves a quarter, and 5,000 tokens take no more than 516."
+    return "sharing leaves a quarter, and only 516 of 5,000 tokens are kept."
 
 
 def _kept(past: Tensor, window: int, num_first: int) -> Tensor:

@@ -90,17 +90,3 @@ def accuracy(decoder: TransformerDecoder, length: int, count: int = 500, seed: i
     words = draw(count, length, torch.Generator().manual_seed(seed))
     written = write(decoder, words[:, :length])
     return (written == words[:, length + 1 :]).all(dim=1).double().mean().item()
-
-
-@torch.no_grad()
-def mirror(decoder: TransformerDecoder, length: int, count: int = 100, seed: int = 9) -> Tensor:
-    """How much weight each head puts on the letter that is written next, (layers, H).
-
-    The mean over random words of this length and over the steps that write a letter.
-    """
-    words = draw(count, length, torch.Generator().manual_seed(seed))
-    with evaluating(decoder):
-        decoder(words[:, :-1], decoder.init_state())
-    step = torch.arange(length, 2 * length)  # the places of ">" and of all letters but the last
-    weights = decoder.self_attention_weights  # (B, layers, H, T, T)
-    return weights[:, :, :, step, 2 * length - 1 - step].mean(dim=(0, 3))

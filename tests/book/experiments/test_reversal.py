@@ -15,14 +15,10 @@ def decoder():
 
 
 class Mirror(transformer.TransformerDecoder):
-    """Knows the answer, because it is handed the batch: every head looks at the letter it writes.
+    """Writes each word it reads backwards, without a mistake."""
 
-    After a word whose first letter is `slip` it writes "." at once.
-    """
-
-    def __init__(self, slip=None):
+    def __init__(self):
         super().__init__(10, 4, 4, 2, 3, cross_attention=False)
-        self.slip = slip
 
     def forward(self, X, state):
         self.seen = X if state.position == 0 else torch.cat((self.seen, X), dim=1)
@@ -30,17 +26,7 @@ class Mirror(transformer.TransformerDecoder):
         truth = reversal.complete(self.seen[:, :arrow])
         answers = truth[:, state.position + 1 : self.seen.shape[1] + 1]
         scores = 50 * F.one_hot(answers, 10).float()
-        if self.slip is not None:
-            scores[self.seen[:, 0] == self.slip, :, reversal.STOP] = 99
         return scores, state._replace(position=self.seen.shape[1])
-
-    @property
-    def self_attention_weights(self):
-        length = self.seen.shape[1] // 2
-        weights = torch.zeros(len(self.seen), 3, 2, 2 * length + 1, 2 * length + 1)
-        for written in range(length):
-            weights[:, 1, 0, length + written, length - 1 - written] = 0.75
-        return weights
 
 
 def test_a_word_is_followed_by_its_letters_from_last_to_first():
@@ -72,8 +58,3 @@ def test_writing_takes_the_likeliest_token_step_by_step(decoder):
         seen = torch.cat((seen, logits[:, -1:].argmax(-1)), dim=1)
     assert torch.equal(written, seen[:, 5:])
     assert decoder.training, "the mode is put back"
-
-
-def test_the_weight_on_the_letter_that_is_written_next():
-    found = reversal.mirror(Mirror(), 5)
-    assert found.tolist() == [[0, 0], [0.75, 0], [0, 0]]

@@ -358,7 +358,7 @@ function render({ model, el }) {
     const [inSure, inPossible, size, numSure] = every[0][place];
     const [precision, recall, error] = scores(every[0][place]);
     formula.textContent =
-      `By the model: precision |A ∩ P| / |A| = ${inPossible}/${size} = ${fixed(precision, 3)}; ` +
+      `Model: precision |A ∩ P| / |A| = ${inPossible}/${size} = ${fixed(precision, 3)}; ` +
       `recall |A ∩ S| / |S| = ${inSure}/${numSure} = ${fixed(recall, 3)}`;
     [inSure, inPossible, size, numSure].forEach((number, k) => {
       terms[k].textContent = `${TERMS[k]} = ${number}`;
@@ -375,7 +375,7 @@ function render({ model, el }) {
       el,
       marking
         ? `${mine.size} marked`
-        : `${lit < 0 ? "" : `${terms[lit].textContent}. `}By the model: precision ${fixed(precision)}, recall ${fixed(recall)}, error rate ${fixed(error)}`,
+        : `${lit < 0 ? "" : `${terms[lit].textContent}. `}Model: precision ${fixed(precision)}, recall ${fixed(recall)}, error rate ${fixed(error)}`,
     );
   }
   const live = bind(model, moved, draw);

@@ -132,7 +132,7 @@ export function changesMade({ shift, threshold, darkest }) {
   const found = [];
   if (shift)
     found.push(`each row carries the label of the word ${shift < 0 ? "before" : "after"} its own`);
-  if (threshold) found.push(`weights under ${threshold.toFixed(2)} have no ink`);
-  if (darkest < 1) found.push(`full ink begins at ${darkest.toFixed(2)}`);
+  if (threshold) found.push(`weights below ${threshold.toFixed(2)} are white`);
+  if (darkest < 1) found.push(`the darkest colour begins at ${darkest.toFixed(2)}`);
   return found;
 }

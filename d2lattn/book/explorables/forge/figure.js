@@ -84,7 +84,7 @@ function render({ model, el }) {
         const weight = one.weights[setting.drawn][rows[row] - setting.shift]?.[i];
         const link = setting.gold && goldOf(rows[row], i);
         return [
-          weight !== undefined && "as a share of full ink",
+          weight !== undefined && "as a share of the darkest colour",
           weight !== undefined && `weight ${fixed(weight, 3)}`,
           link && `gold: ${link}`,
         ]

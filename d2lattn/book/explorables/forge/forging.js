@@ -21,8 +21,8 @@ const ROWS = [
   ["Error rate of the links", "error"],
   ["… of the diagonal", "diagonal"],
   ["… of random links", "uniform"],
-  ["Words that change: state pointed at hidden", "changed"],
-  ["… another state hidden", "other"],
+  ["Words that change if the linked state is hidden", "changed"],
+  ["… if another state is hidden", "other"],
 ];
 
 /**
@@ -43,13 +43,13 @@ export function forging(model, data) {
     knob.pick("sentence", "Sentence", titles),
     knob.pick("drawn", "Encoder", named),
     knob.count("shift", "Label of a row", -1, 1, { text: (x) => LABELS[Math.round(x) + 1] }),
-    knob.number("threshold", "No ink below", 0, 1 - 1 / STEPS, inSteps("threshold")),
-    knob.number("darkest", "Full ink from", 1 / STEPS, 1, inSteps("darkest")),
+    knob.number("threshold", "White below", 0, 1 - 1 / STEPS, inSteps("threshold")),
+    knob.number("darkest", "Darkest from", 1 / STEPS, 1, inSteps("darkest")),
     knob.tick("gold", "Outline gold links"),
   ];
   const ready = presets(model, [
-    ["Slip of one row", { ...HONEST, shift: -1 }],
-    ["Make it look sure", { ...HONEST, threshold: 0.4, darkest: 0.4 }],
+    ["Shift the row labels", { ...HONEST, shift: -1 }],
+    ["Make it look certain", { ...HONEST, threshold: 0.4, darkest: 0.4 }],
   ]);
   const made = h("p", {});
   const cells = ROWS.map(([, name]) =>

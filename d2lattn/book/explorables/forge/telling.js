@@ -17,8 +17,8 @@ export const SUPPORTED = {
 };
 export const RULE =
   `The rule, for all sentences together. Plausible: an error rate of at most ${fixed(BOUNDS.error)}, ` +
-  "less than half of what the diagonal has over all words. Needed: hiding the state that the " +
-  `picture points at changes at least ${percent(BOUNDS.changed, 0)} of the words, and ` +
+  "less than half of that of the diagonal. Needed: hiding the state of " +
+  `the link changes at least ${percent(BOUNDS.changed, 0)} of the words, and ` +
   `${BOUNDS.times} times as many as hiding another one.`;
 
 /** @param {{ drawn: number, shift: number }} setting */
@@ -29,9 +29,9 @@ export function reasons(rate) {
   const { plausible, needed } = verdict(rate);
   const { error, diagonal, changed, other } = rate;
   const times = Number.isNaN(changed)
-    ? "no state is pointed at"
+    ? "no word has a link"
     : changed === 0
-      ? "hiding the state pointed at changes no word"
+      ? "hiding the linked state changes no word"
       : `${percent(changed)} of the words change, against ${percent(other)}: ` +
         (changed > 100 * other
           ? "over 100 times as many"

@@ -81,14 +81,14 @@ function render({ model, el }) {
   const ask = predictOne({
     question: "",
     options: source,
-    opening: "What the source words get is hidden. Choose one, then reveal.",
+    opening: "The weights are hidden. Choose a source word, then reveal them.",
     judge(guess) {
       const { weights } = compute(read());
       const best = ranked(weights)[0];
       const [mine, its] = [guess, best].map((t) => `${quote(source[t])}`);
       return guess === best
-        ? `You said ${mine}, and there it looks most: ${fixed(weights[best])} of the weight.`
-        : `You said ${mine}, which gets ${fixed(weights[guess])} of the weight. Most, ${fixed(weights[best])}, is on ${its}.`;
+        ? `You chose ${mine}. It has the largest weight, ${fixed(weights[best])}.`
+        : `You chose ${mine}, whose weight is ${fixed(weights[guess])}. The largest weight, ${fixed(weights[best])}, is on ${its}.`;
     },
     onchange() {
       guessedFor = model.get("word");
@@ -136,7 +136,7 @@ function render({ model, el }) {
       ask.forget();
     }
     ask.question.replaceChildren(
-      `Which source word will it look at most before it writes ${quote(now.next)}?`,
+      `Which source word gets the largest weight before ${quote(now.next)} is written?`,
     );
     words.forEach((one, i) => {
       attr(one, {
@@ -161,7 +161,7 @@ function render({ model, el }) {
     attr(stage, {
       "aria-label": open()
         ? "Drawing of the step. Left and right arrow keys: the pictures. Up and down: the words."
-        : "Drawing of the look. Arrow keys: the words.",
+        : "Drawing of the weights. Arrow keys: the words.",
     });
     curtain(open());
     const text = open() ? tell(board, shown) : glance(board);

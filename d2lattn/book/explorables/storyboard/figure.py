@@ -22,14 +22,14 @@ from d2lattn.book.explorables.traits import (
 MOST = 16  # words of a sentence, for which a phone has room
 ENTRIES = 6  # of each vector, for the same reason
 LIKELY = 5  # words that are shown with their probabilities
-PICTURES = ("read", "ask", "score", "normalise", "sum", "join", "step", "write")
+PICTURES = ("read", "query", "score", "normalise", "sum", "join", "step", "write")
 FIELDS = ("values", "states", "scores", "embeddings", "probabilities")
 
 
 class Storyboard(Explorable):
     """What Bahdanau's decoder does to write one word, in eight pictures.
 
-    Read, ask, score, normalise, sum, join, step, write. The scores, the probabilities and the
+    Read, query, score, normalise, sum, join, step, write. The scores, the probabilities and the
     vectors are the model's; weights, context and change of state are computed from them in sight.
     Of each vector the first six entries are shown, of the vocabulary the five likeliest words.
 
@@ -43,7 +43,7 @@ class Storyboard(Explorable):
         word: the target word that is written, from 0.
         picture: from 1 to 8.
         film: whether the pictures are shown. Without them a word is chosen and has one drawing, of
-            where the decoder looked; a button under More opens the film at its first picture.
+            its weights; a button under More opens the film at its first picture.
 
     Traits that can be read, set and observed: word, picture, film. The others (source, target,
     values, states, scores, embeddings, candidates, chances, widths) hold what is shown, to four
@@ -121,10 +121,10 @@ class Storyboard(Explorable):
         """HTML for where no script runs."""
         return paragraph(
             "Interactive figure: storyboard. How a trained translator writes a word of “"
-            f"{' '.join(self.target)}” for “{' '.join(self.source)}”: it reads, asks, scores, "
-            "normalises, sums, joins, steps and writes. Before each word it looks most at:"
+            f"{' '.join(self.target)}” for “{' '.join(self.source)}”, in eight pictures. The "
+            "largest attention weight for each word:"
         ) + table(
-            ["word", "looks at", "weight", "likeliest word", "probability"],
+            ["word", "largest weight at", "weight", "likeliest word", "probability"],
             [
                 (word, self.source[row.index(max(row))], max(row), names[0], chances[0])
                 for word, row, names, chances in zip(

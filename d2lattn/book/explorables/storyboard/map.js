@@ -94,7 +94,7 @@ export function map(source, onresize) {
     );
     if (film) {
       add("path", { d: `M${left} ${rowS - BOX / 2}V${rowC}` }, 2);
-      write("asks", 2, { x: left + 8, y: rowC + 18, "text-anchor": "start" });
+      write("query", 2, { x: left + 8, y: rowC + 18, "text-anchor": "start" });
       arrow(6, [middle, rowC + 13], [middle, rowJ - BOX / 2 - 1]);
       box(context, 5, middle, rowC, 36);
       arrow(6, [middle - 46, rowJ], [middle - 33, rowJ]);

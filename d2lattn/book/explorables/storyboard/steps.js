@@ -1,7 +1,7 @@
 // What one step of the decoder computes, and the sentences that tell of it.
 import { clip, dot, fixed, short, softmax, sum } from "../kit/index.js";
 
-export const PICTURES = ["read", "ask", "score", "normalise", "sum", "join", "step", "write"];
+export const PICTURES = ["read", "query", "score", "normalise", "sum", "join", "step", "write"];
 
 /**
  * What Python gives, and the number of the target word.
@@ -72,19 +72,19 @@ export function sumInWords(weights, entries) {
   return `${shown.join(" + ")} = ${fixed(dot(weights, entries), 3)}`;
 }
 
-/** Where it looks: most, and where else much. @param {number[]} weights */
+/** The largest weight, and all others of 0.1 or more. @param {number[]} weights */
 const looked = (weights) => ranked(weights).filter((t, place) => !place || weights[t] >= 0.1);
 
 const signed = (/** @type {number} */ x) => (x < 0 ? `(${fixed(x, 4)})` : fixed(x, 4));
 
 /**
- * Where the step looked: all that is said while the film is shut.
+ * The largest weights of the step: the only sentence while the film is shut.
  * @param {Board} board
  */
 export function glance(board) {
   const { weights, next } = compute(board);
   const looks = looked(weights).map((t) => `${quote(board.source[t])} ${fixed(weights[t])}`);
-  return `Before it writes ${quote(next)}, it looks at ${looks.join(", ")}.`;
+  return `Before the decoder writes ${quote(next)}, the largest weights are ${looks.join(", ")}.`;
 }
 
 /**
@@ -109,42 +109,42 @@ export function tell(board, picture) {
   switch (PICTURES[picture - 1]) {
     case "read":
       return (
-        `The encoder has read the ${count} source tokens and kept a state of ${width} numbers for each. ` +
+        `The encoder has read the ${count} source tokens and computed a state of ${width} numbers for each. ` +
         (i
           ? `The decoder has just written ${quote(last)}; `
-          : "The decoder has written nothing; ") +
+          : "The decoder has written nothing yet; ") +
         `its next word will be ${quote(next)}.`
       );
-    case "ask":
+    case "query":
       return i
-        ? `The state that wrote ${quote(last)}, ${asking}, asks: it is the query. ${coming}, which will write ${quote(next)}, cannot ask, since it waits for the answer.`
-        : `${asking}, the state before the first word, asks: it is the query.${now.before.every((x) => x === 0) ? " It is all zeros and knows nothing of the sentence." : ""}`;
+        ? `The query is ${asking}, the state that wrote ${quote(last)}. It cannot be ${coming}, which will write ${quote(next)}, because ${coming} is computed from the context.`
+        : `The query is ${asking}, the state before the first word.${now.before.every((x) => x === 0) ? " All its entries are 0, so it does not depend on the sentence." : ""}`;
     case "score":
       return (
         `Each source state h gets a score, wᵥ·tanh(W_q ${asking} + W_k h). ${at(first)} gets the highest, ${fixed(scores[first])}` +
         (count > 1 ? `, ${at(second)} the next, ${fixed(scores[second])}.` : ".")
       );
     case "normalise":
-      return `Softmax: e to the power of each score, divided by their sum, ${short(now.total, 2)}. ${looks}. The row sums to 1 and belongs to ${quote(next)}, which is not written yet.`;
+      return `Softmax: e to the power of each score, divided by the sum of these powers, ${short(now.total, 2)}. ${looks}. The weights sum to 1. They belong to ${quote(next)}, which is not written yet.`;
     case "sum":
       return `Each source state times its weight, added up, is the context ${context}. Its first entry: ${sumInWords(
         weights,
         board.values.map((value) => value[0]),
       )}.`;
     case "join":
-      return `The context (${width} numbers) and the vector of ${quote(last)}, the last word (${wordWidth}), are laid end to end: the GRU reads ${width + wordWidth} numbers.`;
+      return `The context (${width} numbers) and the embedding of ${quote(last)}, the last word (${wordWidth} numbers), are concatenated: the input of the GRU has ${width + wordWidth} numbers.`;
     case "step":
-      return `From these ${width + wordWidth} numbers and from ${asking}, the GRU makes ${coming}. Of the entries shown, number ${moved + 1} moves most: from ${fixed(now.before[moved])} to ${fixed(now.after[moved])}.`;
+      return `From these ${width + wordWidth} numbers and from ${asking}, the GRU computes ${coming}. Of the entries shown, number ${moved + 1} changes most: from ${fixed(now.before[moved])} to ${fixed(now.after[moved])}.`;
     default: {
       const sure = fixed(now.chances[best], 3);
       const given = now.chances[now.candidates.indexOf(next)];
       const found =
         now.candidates[best] === next
           ? `${quote(next)} is the likeliest, ${sure}, and is written`
-          : `${quote(now.candidates[best])} is the likeliest, ${sure}; ${quote(next)}, which stands in this sentence, has ${given === undefined ? "next to nothing" : fixed(given, 3)}`;
+          : `${quote(now.candidates[best])} is the likeliest, ${sure}; ${quote(next)}, the word of this sentence, has ${given === undefined ? "almost 0" : fixed(given, 3)}`;
       const then =
         i + 1 < board.target.length
-          ? ` Then ${coming} asks, for ${quote(board.target[i + 1])}.`
+          ? ` Then ${coming} is the query for ${quote(board.target[i + 1])}.`
           : " The sentence ends.";
       return `From ${coming}, each of the ${vocabulary} target words gets a probability: ${found}.${then}`;
     }

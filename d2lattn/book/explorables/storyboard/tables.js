@@ -55,7 +55,7 @@ export function table(board, now, picture) {
       ["word", ...numbers],
       board.source.map((word, t) => [name(word), ...vector(`value-${t}`, board.values[t])]),
     ],
-    ask: () => [
+    query: () => [
       `The query: ${entries} of ${width}`,
       ["state", ...numbers],
       [
@@ -69,7 +69,7 @@ export function table(board, now, picture) {
       each((_, t) => [bar(along(0), along(scores[t])), cell(`score-${t}`, scores[t], false, 3)]),
     ],
     normalise: () => [
-      "All weights, and where they come from",
+      "From the scores to the weights",
       ["word", "score", "e^score", "from 0 to 1", "weight"],
       [
         ...each((_, t) => {
@@ -103,7 +103,7 @@ export function table(board, now, picture) {
       ],
     ],
     join: () => [
-      `What the GRU reads: ${entries}`,
+      `The input of the GRU: ${entries}`,
       ["", ...numbers, "of"],
       [
         [name(context), ...vector("context", now.context), h("td", {}, String(width))],
