@@ -18,10 +18,10 @@ from nbformat import NotebookNode
 from tools.run_notebooks import NOTEBOOKS, tidy
 
 # Minutes. A rate is a rule of thumb, not a measurement: 100 words of prose a minute (many readers
-# read in a second language and calculate along), code at about half that pace (a line has five
-# names and signs, so ten lines a minute), and outputs and displayed formulas at a glance, because
-# the prose beside them explains them.
-PER_WORD, PER_LINE, PER_OUTPUT_LINE, PER_FORMULA = 1 / 100, 1 / 10, 1 / 30, 1 / 2
+# read in a second language and calculate along), six lines of code a minute (who wants to write it
+# reads it twice: with ten, a student found the sums of chapters 1 to 7 a fifth too low), and
+# outputs and displayed formulas at a glance, because the prose beside them explains them.
+PER_WORD, PER_LINE, PER_OUTPUT_LINE, PER_FORMULA = 1 / 100, 1 / 6, 1 / 30, 1 / 2
 PER_FIGURE, PER_EXPLORABLE, PER_PREDICTION = 3 / 4, 3, 3 / 2
 TIME = re.compile(
     r"(?<=^- \*\*Time:\*\* )(\d+|…) minutes(?:, \d+ of them for the prose)?$", re.MULTILINE
