@@ -165,9 +165,15 @@ def test_search_works_where_storage_is_forbidden(visit):
 
 def test_page_leads_to_the_search_by_mouse_and_keyboard(visit):
     page = visit("reference/notation.html", width=360).page
-    page.get_by_role("link", name="Search").click()
     words = page.get_by_role("searchbox")
-    words.fill("bandwidth")  # fill and press wait for the field, whenever the page gets ready
+
+    def type_before_it_runs(route):
+        words.fill("bandwidth")
+        route.continue_()
+
+    page.route("**/searchtools.js*", type_before_it_runs)
+    page.get_by_role("link", name="Search").click()
+    page.wait_for_load_state()
     words.press("Enter")
     page.wait_for_url("**/search.html?q=bandwidth*")
     page.locator("#search-results li a").first.wait_for()
