@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from d2lattn.decoding import Hypothesis, beam_search, greedily, greedy_decode
+from d2lattn.decoding import Hypothesis, beam_search, greedy_decode, greedy_steps
 from d2lattn.seq2seq import (
     Decoder,
     Encoder,
@@ -309,7 +309,7 @@ def test_greedily_reads_all_earlier_tokens():
     decoder = TransformerDecoder(VOCAB, 8, 8, 2, 2, cross_attention=False).eval()
     begun = torch.tensor([[4, 5, 6], [7, 8, 3]])
     with torch.no_grad():
-        steps = list(islice(greedily(decoder, decoder.init_state(), begun), 5))
+        steps = list(islice(greedy_steps(decoder, decoder.init_state(), begun), 5))
         for token, log_prob in steps:
             log_probs = decoder(begun, decoder.init_state())[0][:, -1].log_softmax(-1)
             assert torch.equal(token, log_probs.argmax(-1, keepdim=True))
