@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.measure import kept_or_made
+from benchmarks.measure import load_or_run
 from benchmarks.report import named, output_parser, spread, table, write_report
 from d2lattn.book.experiments import look_up
 
@@ -78,7 +78,7 @@ def results_of(options: argparse.Namespace) -> dict:
         for rate in look_up.RATES:
             run = {"name": name, "rate": rate, "moments": options.moments}
             make = partial(measure, name, rate, tuple(options.moments))
-            results.append(kept_or_made(options.keep, run, make))
+            results.append(load_or_run(options.keep, run, make))
     tables = {}
     for place, moment in enumerate(options.moments):
         tables[f"choice_{moment}"] = choice_table(runs, place)

@@ -73,7 +73,7 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def kept_or_made(keep: Path, wanted: dict, make: Callable[[], dict]) -> dict:
+def load_or_run(keep: Path, wanted: dict, make: Callable[[], dict]) -> dict:
     """Give the result in `keep`, JSON lines, that has all of `wanted`; else make and add it.
 
     So trainings that were broken off go on where they stopped.
@@ -105,5 +105,5 @@ def train_missing(
     for seed in seeds:
         for name, results in runs.items():
             wanted = {key: name, "seed": seed} | sizes
-            results.append(kept_or_made(keep, wanted, partial(measure, name, seed)))
+            results.append(load_or_run(keep, wanted, partial(measure, name, seed)))
     return runs

@@ -25,7 +25,7 @@ from benchmarks.measure import median_times, train_missing
 from benchmarks.report import named, summarize, table, write_report
 from benchmarks.translation import count_parameters, training_parser
 from d2lattn.corpus import Corpus, Pair, Vocabulary, load_corpus
-from d2lattn.decoding import greedily
+from d2lattn.decoding import greedy_steps
 from d2lattn.transformer import BlockState, TransformerState
 
 KEPT = Path("memory.jsonl")
@@ -158,7 +158,7 @@ def write(
     found: dict[int, list[str]] = {}
     for length, places in groups.items():
         read = torch.tensor([vocab.encode(head_of(pairs[one], names[one])) for one in places])
-        steps = islice(greedily(model, model.init_state(), read), length + 14)
+        steps = islice(greedy_steps(model, model.init_state(), read), length + 14)
         rows = torch.cat([token for token, _ in steps], dim=1).tolist()  # (B, steps)
         for place, one in zip(places, rows, strict=True):
             end = one.index(vocab.eos) if vocab.eos in one else len(one)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks.measure import kept_or_made, median_times
+from benchmarks.measure import load_or_run, median_times
 from benchmarks.report import each, named, output_parser, table, write_report
 from d2lattn.book.experiments import recall
 
@@ -122,7 +122,7 @@ def recall_table(options: argparse.Namespace) -> dict:
         for rate in RATES:
             run = {"way": way, "width": width, "rate": rate}
             run |= {"networks": NETWORKS, "steps": options.steps}
-            runs.append(kept_or_made(options.keep, run, partial(measure, **run)))
+            runs.append(load_or_run(options.keep, run, partial(measure, **run)))
         best = max(runs, key=lambda run: run["validation"])
         cells = [each([100 * share for share in best["test"][str(n)]]) for n in PAIRS]
         rows.append([f"{way}, {width}", best["rate"], *cells])

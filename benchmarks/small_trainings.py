@@ -17,7 +17,7 @@ import nbformat
 import torch
 
 import d2lattn as d2l
-from benchmarks.measure import kept_or_made
+from benchmarks.measure import load_or_run
 from benchmarks.relative import NUM_PAIRS, RECIPE, SIZES, WIDTH
 from benchmarks.report import each, output_parser, table, write_report
 from benchmarks.translation import bleu, fit_model, translate
@@ -158,7 +158,7 @@ def experiment_table(name: str, options: argparse.Namespace) -> dict:
         runs = []
         for seed in range(experiment.seeds or options.seeds):
             wanted = {"experiment": name, "row": row, "seed": seed}
-            runs.append(kept_or_made(options.keep, wanted, partial(train, name, row, seed)))
+            runs.append(load_or_run(options.keep, wanted, partial(train, name, row, seed)))
         columns = zip(*(run["found"] for run in runs), strict=True)
         rows.append([row, *map(each, columns)])
     columns = [(column, f"z.{digits}f") for column, digits in experiment.columns.items()]

@@ -35,7 +35,7 @@ class Hypothesis:
     attention_weights: Tensor | None = field(compare=False)
 
 
-def greedily(decoder: Decoder, state: Any, tokens: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+def greedy_steps(decoder: Decoder, state: Any, tokens: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Continue `tokens` without end, taking the likeliest token at every step.
 
     The decoder needs no source, and runs in the mode (training or eval) that it is in.
@@ -43,7 +43,7 @@ def greedily(decoder: Decoder, state: Any, tokens: Tensor) -> Iterator[tuple[Ten
     >>> from d2lattn.transformer import TransformerDecoder
     >>> decoder = TransformerDecoder(5, 4, 8, 2, 1, cross_attention=False)  # a language model
     >>> decoder.dense.weight.data[:], decoder.dense.bias.data[:] = 0, torch.tensor([0, 0, 0, 9, 0])
-    >>> steps = greedily(decoder, decoder.init_state(), torch.tensor([[1, 4]]))
+    >>> steps = greedy_steps(decoder, decoder.init_state(), torch.tensor([[1, 4]]))
     >>> [token.tolist() for token, _ in islice(steps, 3)]
     [[[3]], [[3]], [[3]]]
 
@@ -87,7 +87,7 @@ def greedy_decode(
     with evaluating(model):
         encoded = model.encoder(source, source_valid_lens)
         state = model.decoder.init_state(encoded, source_valid_lens)
-        steps = greedily(model.decoder, state, source.new_full((len(source), 1), bos))
+        steps = greedy_steps(model.decoder, state, source.new_full((len(source), 1), bos))
         for token, log_prob in islice(steps, max_len):  # (B, 1) each
             written.append(token)
             step_weights.append(_last_weights(model.decoder))  # (B, ..., 1, S)

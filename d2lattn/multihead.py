@@ -11,7 +11,12 @@ from torch import Tensor, nn
 from d2lattn.checks import argument_error, check_floats, check_shapes, check_sizes
 from d2lattn.masks import Mask, resolve_mask, window_mask
 from d2lattn.positional import LinearBiases, RotaryPositions
-from d2lattn.scoring import AdditiveAttention, DotProductAttention, HasAttentionWeights, mask_of
+from d2lattn.scoring import (
+    AdditiveAttention,
+    DotProductAttention,
+    HasAttentionWeights,
+    validated_mask,
+)
 
 
 def split_heads(X: Tensor, num_heads: int) -> Tensor:
@@ -163,7 +168,7 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
                 values=(values, "B", "K", self.value_size),
             )
             check_sizes(0, start=start)
-            mask = mask_of(valid_lens, queries, keys, self.num_heads, mask=mask)
+            mask = validated_mask(valid_lens, queries, keys, self.num_heads, mask=mask)
             keys, values = self.project(keys, values)
         q = split_heads(self.W_q(queries), self.num_heads)  # (B, Q, D) -> (B, H, Q, D / H)
         relative = self.relative

@@ -95,7 +95,7 @@ def softmax_among(scores: Tensor, mask: Tensor | None) -> Tensor:
     return weights.masked_fill(empty, 0.0)
 
 
-def mask_of(
+def validated_mask(
     valid_lens: Tensor | None, queries: Tensor, keys: Tensor, *heads: int, mask: Mask = None
 ) -> Mask:
     """Check a mask, or return a function that makes that of the lengths, so that none is stored."""
@@ -162,7 +162,7 @@ class AdditiveAttention(HasAttentionWeights, nn.Module):
         if not projected:
             check_floats(self.w_v, queries=queries, keys=keys, values=values)
             _check_shapes(queries, keys, values, self.query_size, self.key_size)
-            mask = mask_of(valid_lens, queries, keys, mask=mask)
+            mask = validated_mask(valid_lens, queries, keys, mask=mask)
             keys = self.project_keys(keys)
         weights = softmax_among(self.scores(queries, keys), resolve_mask(mask))  # (B, Q, K)
         output = self.dropout(weights) @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
@@ -243,7 +243,7 @@ class DotProductAttention(HasAttentionWeights, nn.Module):
             check_floats(queries=queries, keys=keys, values=values)
             if not (queries.shape == keys.shape == values.shape and 3 <= queries.dim() <= 4):
                 _check_shapes(queries, keys, values)  # skipped, for speed, where all shapes agree
-            mask = mask_of(valid_lens, queries, keys, mask=mask)
+            mask = validated_mask(valid_lens, queries, keys, mask=mask)
         layer = self.dropout  # looked up once: `nn.Module` searches for it
         dropout = layer.p if layer.training else 0.0
         output = fused_attention(

@@ -48,7 +48,7 @@ class Decoder(nn.Module):
 
     def select_state(self, state: Any, rows: Tensor) -> Any:
         """Return the state of these `rows` of the batch, (B',); here every tensor begins with B."""
-        return take(state, rows)
+        return select_rows(state, rows)
 
 
 class AttentionDecoder(Decoder):
@@ -60,10 +60,11 @@ class AttentionDecoder(Decoder):
         raise NotImplementedError
 
 
-def take(state: Any, rows: Tensor) -> Any:
+def select_rows(state: Any, rows: Tensor) -> Any:
     """Take rows (B',) of every tensor (B, ...) in a state of tuples; anything else stays.
 
-    >>> take((torch.tensor([[1], [2]]), None, (7, torch.tensor([3, 4]))), torch.tensor([1, 1]))
+    >>> state = torch.tensor([[1], [2]]), None, (7, torch.tensor([3, 4]))
+    >>> select_rows(state, torch.tensor([1, 1]))
     (tensor([[2],
             [2]]), None, (7, tensor([4, 4])))
     """
@@ -71,7 +72,7 @@ def take(state: Any, rows: Tensor) -> Any:
         return state[rows]
     if not isinstance(state, tuple):
         return state
-    parts = [take(part, rows) for part in state]
+    parts = [select_rows(part, rows) for part in state]
     return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)
 
 
@@ -155,7 +156,7 @@ class _GRUDecoder(Decoder):
 
     def select_state(self, state: Any, rows: Tensor) -> Any:
         """Return the state of these `rows` of the batch, (B',)."""
-        return take(state._replace(hidden=None), rows)._replace(hidden=state.hidden[:, rows])
+        return select_rows(state._replace(hidden=None), rows)._replace(hidden=state.hidden[:, rows])
 
     def _check_enc_outputs(self, enc_outputs: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         """Raise if the encoder's output does not fit this decoder."""

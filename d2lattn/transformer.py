@@ -48,7 +48,7 @@ from d2lattn.positional import (
     PositionalEncoding,
     RotaryPositions,
 )
-from d2lattn.scoring import HasAttentionWeights, mask_of
+from d2lattn.scoring import HasAttentionWeights, validated_mask
 from d2lattn.seq2seq import AttentionDecoder, Encoder, check_state, embed_tokens, token_embedding
 
 
@@ -154,7 +154,7 @@ class EncoderBlock(nn.Module):
         """
         check_floats(self.ffn.dense1, X=X)
         check_shapes(X=(X, "B", "N", self.attention.query_size))
-        allowed = mask_of(valid_lens, X, X, self.attention.num_heads, mask=mask)
+        allowed = validated_mask(valid_lens, X, X, self.attention.num_heads, mask=mask)
         Z = self.addnorm1.before(X)  # (B, T, D)
         X = self.addnorm1(X, self.attention.attend(Z, *self.attention.project(Z, Z), allowed))
         return self.addnorm2(X, self.ffn(self.addnorm2.before(X)))
@@ -207,7 +207,9 @@ class TransformerEncoder(HasAttentionWeights, Encoder):
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         """Read tokens (B, S) of lengths `valid_lens`, (B,); return their vectors, (B, S, D)."""
         X = self.pos_encoding(embed_tokens(self.embedding, X) * self.scale)  # (B, S) -> (B, S, D)
-        mask = resolve_mask(mask_of(valid_lens, X, X, 1))  # (B, 1, 1 or S, S), once for all blocks
+        mask = resolve_mask(
+            validated_mask(valid_lens, X, X, 1)
+        )  # (B, 1, 1 or S, S), once for all blocks
         weights = []
         for block in self.blks:
             X = block(X, mask=mask)

@@ -11,16 +11,7 @@ from pathlib import Path
 
 import pytest
 
-# The headless shell opens a page four times as fast.
-BROWSERS = (
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-)
-
+from tools.make_pdf import BROWSERS
 
 SWITCHES = (
     "--no-sandbox",

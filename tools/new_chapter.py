@@ -2,7 +2,7 @@
 
 usage: python -m tools.new_chapter 13 name-of-it "Its question?"
 
-Then: replace each "…", draw website/theme/drawings/12.svg, and run `make words check book`.
+Then: replace each "…", draw website/theme/drawings/13.svg, and run `make words check book`.
 """
 
 import re
@@ -19,12 +19,26 @@ TEMPLATES = ROOT / "tools" / "templates"
 COUNTS = ["Seventeen", "Eighteen", "Nineteen", "Twenty", "Twenty-one", "Twenty-two"]
 
 
-def insert_after_last(path: Path, pattern: str, text: str) -> None:
-    """Insert a text after the last match of a pattern."""
-    page = path.read_text(encoding="utf-8")
-    matches = [*re.finditer(pattern, page, re.MULTILINE)]
-    end = matches[-1].end()
-    path.write_text(page[:end] + text + page[end:], encoding="utf-8")
+def insert(text: str, entry: str, number: str, pattern: str) -> str:
+    """Insert a chapter's entry after those that come before it; group 1 is an entry's number.
+
+    >>> insert("8 a\\n9 b\\n", "8b new\\n", "8b", r"^(\\w+) .*\\n")
+    '8 a\\n8b new\\n9 b\\n'
+    """
+
+    def order(name: str) -> tuple[int, str]:
+        digits, letter = re.fullmatch(r"0?(\d+)([a-z]?)", name).groups()
+        return int(digits), letter
+
+    entries = re.finditer(pattern, text, re.MULTILINE)
+    end = max(found.end() for found in entries if order(found[1]) < order(number))
+    return text[:end] + entry + text[end:]
+
+
+def insert_into(path: Path, entry: str, number: str, pattern: str) -> None:
+    """Insert a chapter's entry into a file."""
+    page = insert(path.read_text(encoding="utf-8"), entry, number, pattern)
+    path.write_text(page, encoding="utf-8")
 
 
 def fill(template: str, values: dict[str, str]) -> str:
@@ -56,24 +70,22 @@ def main(number: str, name: str, question: str) -> None:
     drawing = ROOT / "website" / "theme" / "drawings" / f"{number}.svg"
     drawing.write_text(fill("drawing.svg", values), encoding="utf-8")
 
-    row = r"^\| \d+[a-z]? \|.*\n"
-    insert_after_last(ROOT / "index.md", row, f"| {number} | {question} | … |\n")
+    row = r"^\| (\d+[a-z]?) \|.*\n"
+    insert_into(ROOT / "index.md", f"| {number} | {question} | … |\n", number, row)
     answer = f"| {number} | {question} | [Walk {number}]({folder}/walk.ipynb) answers it. |\n"
-    insert_after_last(ROOT / "chapters" / "the-end.md", row, answer)
+    insert_into(ROOT / "chapters" / "the-end.md", answer, number, row)
     toc = f"      - file: chapters/{folder}/walk\n        sections:\n"
     toc += f"          - file: chapters/{folder}/workshop\n"
-    insert_after_last(ROOT / "_toc.yml", r"^ +- file: chapters/\d.*\n", toc)
+    insert_into(ROOT / "_toc.yml", toc, number, r"^ +- file: chapters/(\d+[a-z]?)-.*\n")
     links = f"[{question}]({folder}/walk.ipynb) | [workshop]({folder}/workshop.ipynb)"
     start = ROOT / "chapters" / "start.ipynb"
     notebook = nbformat.read(start, as_version=4)
-    rows = [*re.finditer(row, notebook.cells[0].source, re.MULTILINE)]
-    text, end = notebook.cells[0].source, rows[-1].end()
-    notebook.cells[0].source = f"{text[:end]}| {number} | {links} |\n{text[end:]}"
+    first = notebook.cells[0]
+    first.source = insert(first.source, f"| {number} | {links} |\n", number, row)
     run_notebooks.tidy(notebook)
     nbformat.write(notebook, start)
-    quizzes = f"\n## {number}. {question}\n\n```{{quiz}} {number}\n```\n"
-    page = ROOT / "reference" / "quizzes.md"
-    page.write_text(page.read_text(encoding="utf-8") + quizzes, encoding="utf-8")
+    entry = f"\n## {number}. {question}\n\n```{{quiz}} {number}\n```\n"
+    insert_into(ROOT / "reference" / "quizzes.md", entry, number, r"^```\{quiz\} (\w+)\n```\n")
     landing = ROOT / "index.md"
     page = landing.read_text(encoding="utf-8")
     for count, following in zip(COUNTS[-2::-1], COUNTS[:0:-1], strict=True):

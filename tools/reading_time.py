@@ -133,12 +133,6 @@ def time_row(spent: Cost, path: Path) -> str:
     return f"{spent.minutes} minutes{reading}"
 
 
-def stated_minutes(notebook: NotebookNode) -> int | None:
-    """Read the minutes in a first cell."""
-    match = TIME.search(notebook.cells[0].source)
-    return int(match[1]) if match and match[1].isdigit() else None
-
-
 def main(arguments: list[str]) -> None:
     """Print a line per notebook; with ``--write`` update first cells and cell ids."""
     names = [Path(name) for name in arguments if name != "--write"]

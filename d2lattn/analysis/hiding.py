@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from d2lattn.checks import argument_error, check_integers
-from d2lattn.seq2seq import AttentionState, EncoderDecoder, take
+from d2lattn.seq2seq import AttentionState, EncoderDecoder, select_rows
 from d2lattn.training import evaluating, shift_right
 from d2lattn.transformer import TransformerState
 
@@ -82,5 +82,5 @@ def with_history(state: Any, rows: Tensor) -> Any:
     """Return the state with the history of these `rows`; each copy keeps its own source."""
     if isinstance(state, AttentionState):
         return state._replace(hidden=state.hidden[:, rows])
-    blocks = tuple(block._replace(past=take(block.past, rows)) for block in state.blocks)
+    blocks = tuple(block._replace(past=select_rows(block.past, rows)) for block in state.blocks)
     return state._replace(blocks=blocks)

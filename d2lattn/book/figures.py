@@ -27,7 +27,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
-from d2lattn.book.palette import reserved
+from d2lattn.book.palette import unique_colours
 
 HERE = Path(__file__).parent
 
@@ -39,9 +39,9 @@ SIZES = {"wide": (1.25, 1.15), "narrow": (0.65, 0.9)}
 
 
 # Before any figure: names for what is drawn, and the map from no weight to all of it.
-get_named_colors_mapping().update(reserved())
+get_named_colors_mapping().update(unique_colours())
 if "ink" not in mpl.colormaps:
-    _ends = [reserved()["wash"], reserved()["weight"]]
+    _ends = [unique_colours()["wash"], unique_colours()["weight"]]
     mpl.colormaps.register(LinearSegmentedColormap.from_list("ink", _ends))
 
 
@@ -107,7 +107,7 @@ def _use_format(image_format: str) -> Any:
 _FITS: WeakKeyDictionary[Figure, Callable[[], None]] = WeakKeyDictionary()
 
 
-def fits(figure: Figure, fit: Callable[[], None]) -> None:
+def refit_on_resize(figure: Figure, fit: Callable[[], None]) -> None:
     """Call this now, and again whenever the figure has got another size."""
     fit()
     _FITS[figure] = fit

@@ -19,13 +19,13 @@ def palette() -> dict[str, tuple[str, str]]:
 
 
 @cache
-def reserved() -> dict[str, str]:
+def unique_colours() -> dict[str, str]:
     """The colours of a figure by name: those of the light page, no two of them the same.
 
     Where two are, the second has one more blue, which nobody sees:
     `website/extensions/plots.py` tells by the colour which of the two is meant.
 
-    >>> [reserved()[name] for name in ("ink", "weight")]
+    >>> [unique_colours()[name] for name in ("ink", "weight")]
     ['#211e1a', '#211e1b']
     """
     found: dict[str, str] = {}

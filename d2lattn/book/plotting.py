@@ -13,8 +13,8 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
-from d2lattn.book.figures import fits
-from d2lattn.book.palette import reserved
+from d2lattn.book.figures import refit_on_resize
+from d2lattn.book.palette import unique_colours
 from d2lattn.checks import argument_error
 
 
@@ -126,7 +126,7 @@ def show_heatmaps(
         tall = figure.get_size_inches()[1] / num_rows > 2
         bar.locator = MaxNLocator(nbins=2 if tall else 1)
         bar.update_ticks()
-    fits(figure, lambda: _fit(axes[0, 0], column_labels, numbers, num_queries, num_keys))
+    refit_on_resize(figure, lambda: _fit(axes[0, 0], column_labels, numbers, num_queries, num_keys))
 
 
 def _four_axes(matrices: Any) -> NDArray[Any]:
@@ -220,8 +220,8 @@ def _hatch(ax: Any, masked: NDArray[Any]) -> None:
         np.arange(num_keys + 1) - 0.5,
         np.arange(num_queries + 1) - 0.5,
         np.ma.masked_array(np.zeros(masked.shape), ~masked),
-        cmap=ListedColormap([reserved()["paper"]]),
-        edgecolor=reserved()["score"],
+        cmap=ListedColormap([unique_colours()["paper"]]),
+        edgecolor=unique_colours()["score"],
         hatch="////",
         linewidth=0,
     )
@@ -230,7 +230,7 @@ def _hatch(ax: Any, masked: NDArray[Any]) -> None:
 def _part(ax: Any, num_queries: int, num_keys: int) -> None:
     """Part the cells by lines of paper, unless they are too many."""
     if num_queries * num_keys <= 400:
-        look = {"color": reserved()["paper"], "linewidth": 1.2}
+        look = {"color": unique_colours()["paper"], "linewidth": 1.2}
         ax.vlines(np.arange(1, num_keys) - 0.5, -0.5, num_queries - 0.5, **look)
         ax.hlines(np.arange(1, num_queries) - 0.5, -0.5, num_keys - 0.5, **look)
 
@@ -254,7 +254,7 @@ def _readable_on(cell: tuple[float, float, float, float]) -> str:
     # A value that is no number has no colour, and the page shows. In between neither ink nor paper
     # will do in both themes, but the darker of them does.
     name = "ink" if lightness > 0.62 or alpha == 0 else "deep" if lightness > 0.5 else "paper"
-    return reserved()[name]
+    return unique_colours()[name]
 
 
 def _label_axes(

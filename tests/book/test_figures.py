@@ -12,7 +12,7 @@ from PIL import Image
 
 import d2lattn as d2l
 from d2lattn.book import figures
-from d2lattn.book.palette import reserved
+from d2lattn.book.palette import unique_colours
 
 pytestmark = pytest.mark.usefixtures("book_style")
 
@@ -53,5 +53,5 @@ def test_the_same_figure_is_the_same_text():
 
 
 def test_colours_have_the_names_of_what_they_stand_for():
-    for name, colour in reserved().items():
+    for name, colour in unique_colours().items():
         assert mpl.colors.to_hex(name) == colour

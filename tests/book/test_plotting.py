@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import d2lattn as d2l
-from d2lattn.book.palette import palette, reserved
+from d2lattn.book.palette import palette, unique_colours
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -73,7 +73,7 @@ def contrast(one, other):
 def test_numbers_can_be_read_on_every_cell_in_both_themes(theme):
     values = np.linspace(0, 1, 41)
     draw(values[None, None, None], annotate=True, figsize=(20, 2))
-    names = {colour: name for name, colour in reserved().items()}
+    names = {colour: name for name, colour in unique_colours().items()}
     ends = [matplotlib.colors.to_rgb(palette()[name][theme]) for name in ("wash", "weight")]
     for value, text in zip(values, panels()[0].texts, strict=True):
         cell = (1 - value) * np.array(ends[0]) + value * np.array(ends[1])

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-import yaml
 
 from d2lattn.book import running_pair
 
@@ -71,11 +70,6 @@ def test_strip_of_the_last_page_has_the_weights_of_all_chapters():
     assert read("images/the-thread.html") == running_pair.as_html(), (
         "run: python -m d2lattn.book.running_pair > images/the-thread.html"
     )
-
-
-@pytest.mark.parametrize("path", [*ROOT.glob(".github/*/*.yml")], ids=lambda path: path.name)
-def test_workflows_and_forms_are_yaml(path):
-    yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("guide", ["README.md", "CONTRIBUTING.md"])

@@ -21,7 +21,7 @@ SHORT = {
     "7c": "Which head?",
 }
 # The page that is passed on: what a network shows of it, and its picture
-PASSED_ON = {
+SHAREABLE_PAGES = {
     "chapters/which-would-you-sign": {
         "title": "Which would you sign? Five attention pictures, one minute",
         "card": "card-sign.png",
@@ -131,7 +131,7 @@ def add_context(app: Any, docname: str, template: str, context: dict, doctree: A
         "landing": docname == app.config.root_doc,
         "on_page": section_links(app, docname) if docname in app.env.tocs else "",
         "description": description(here, docname, doctree),
-        "passed_on": PASSED_ON.get(docname, {}),
+        "shareable": SHAREABLE_PAGES.get(docname, {}),
     }
 
 

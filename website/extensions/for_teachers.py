@@ -5,6 +5,7 @@ row of it at length. The quizzes are written beside the pages as files, too.
 """
 
 import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 
-from tools import reading_time
 from website.extensions import quizzes
 from website.extensions.pages import question
 
@@ -32,7 +32,8 @@ def load_plans(path: Path = SESSIONS) -> dict[str, list[dict[str, Any]]]:
 def minutes(walk: str) -> int:
     """Return how long a walk takes, as its first cell states."""
     path = TEACHING.parent / "chapters" / walk / "walk.ipynb"
-    return reading_time.stated_minutes(nbformat.read(path, as_version=4))
+    first = nbformat.read(path, as_version=4).cells[0].source
+    return int(re.search(r"^- \*\*Time:\*\* (\d+) minutes", first, re.MULTILINE)[1])
 
 
 class FromData(Directive):

@@ -24,7 +24,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
-from website.extensions.course import PASSED_ON, chapters, split_title
+from website.extensions.course import SHAREABLE_PAGES, chapters, split_title
 
 logger = logging.getLogger(__name__)
 
@@ -233,7 +233,7 @@ class RestyleDocument(SphinxPostTransform):
         if asked not in {"", name}:  # a title that is the question needs no repetition
             header += nodes.paragraph("", asked, classes=["question"])
         after = section[place] if place < len(section) else None
-        if self.env.docname in PASSED_ON and isinstance(after, nodes.paragraph):
+        if self.env.docname in SHAREABLE_PAGES and isinstance(after, nodes.paragraph):
             # One screen of a telephone: what it is, and then the figure
             header["classes"].append("short")
             section.remove(after)

@@ -27,7 +27,7 @@ from PIL import Image
 from sphinx.transforms import SphinxTransform
 
 from d2lattn.book.figures import SVG
-from d2lattn.book.palette import reserved
+from d2lattn.book.palette import unique_colours
 
 NS = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
@@ -35,7 +35,7 @@ ElementTree.register_namespace("", NS)
 
 OPENING = re.compile(r'<svg xmlns="\S+" viewBox="(\S+) \S+ (\S+) (\S+)"[^>]*>')
 ONLY_IN_THE_FILE = re.compile(r"\s*<(title|desc|style)>.*?</\1>", re.DOTALL)
-NAMES = {colour: name for name, colour in reserved().items()}
+NAMES = {colour: name for name, colour in unique_colours().items()}
 
 
 def rgb(colour: str) -> np.ndarray:
@@ -43,7 +43,7 @@ def rgb(colour: str) -> np.ndarray:
     return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)], dtype=float)
 
 
-WASH, WEIGHT = rgb(reserved()["wash"]), rgb(reserved()["weight"])
+WASH, WEIGHT = rgb(unique_colours()["wash"]), rgb(unique_colours()["weight"])
 
 
 def weight_shares(pixels: np.ndarray) -> tuple[np.ndarray, float]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from d2lattn.checks import argument_error
-from d2lattn.decoding import greedily
+from d2lattn.decoding import greedy_steps
 from d2lattn.training import evaluating
 from d2lattn.transformer import TransformerDecoder
 
@@ -75,7 +75,7 @@ def write(decoder: TransformerDecoder, letters: Tensor) -> Tensor:
     """Read words (B, n) and write n + 1 tokens (B, n + 1), the likeliest at every step."""
     arrow = torch.full_like(letters[:, :1], ARROW)
     with evaluating(decoder):
-        steps = greedily(decoder, decoder.init_state(), torch.cat((letters, arrow), dim=1))
+        steps = greedy_steps(decoder, decoder.init_state(), torch.cat((letters, arrow), dim=1))
         return torch.cat([token for token, _ in islice(steps, letters.shape[1] + 1)], dim=1)
 
 

@@ -79,7 +79,7 @@ class Explorable(anywidget.AnyWidget):
         self.check({**self.state(), proposal.trait.name: proposal.value})
         return proposal.value
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         return paragraph("An interactive figure; it needs JavaScript.")
 
@@ -93,7 +93,7 @@ class Explorable(anywidget.AnyWidget):
         name = Path(self.module).stem
         kind = f"{name}-{hashlib.sha256(state.encode()).hexdigest()[:12]}"
         return (
-            f'<div class="d2lx" data-d2lx="{kind}">\n{self.words()}\n'
+            f'<div class="d2lx" data-d2lx="{kind}">\n{self.fallback_html()}\n'
             '<p class="d2lx-run">Run this cell to play with the figure.</p>\n'
             f'<script type="application/json">{state}</script></div>'
         )
@@ -144,12 +144,6 @@ def read_script(module: str | Path) -> str:
 def find_figures(page: str) -> list[str]:
     """List the names of the figures in a page, each once."""
     return list(dict.fromkeys(FIGURE.findall(page)))
-
-
-def inline_scripts(page: str) -> str:
-    """Join the scripts that a page of its own needs to start the figures in it."""
-    texts = [read_script("kit"), *(read_script(MODULES[name]) for name in find_figures(page))]
-    return "".join(f"<script>{text}</script>" for text in texts)
 
 
 def brief(value: Any) -> str:

@@ -5,7 +5,7 @@ import torch
 
 from d2lattn import TransformerDecoder
 from d2lattn.book import explorables as figures
-from d2lattn.book.explorables.base import find_figures, inline_scripts
+from d2lattn.book.explorables.base import MODULES, find_figures, read_script
 from tools.run_notebooks import NOTEBOOKS
 
 
@@ -51,6 +51,12 @@ def assert_words_are_text(page) -> None:
     assert page.locator("main script").count() == 1
     over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert page.evaluate(over) <= 0
+
+
+def inline_scripts(page: str) -> str:
+    """Join the scripts that a page of its own needs to start the figures in it."""
+    texts = [read_script("kit"), *(read_script(MODULES[name]) for name in find_figures(page))]
+    return "".join(f"<script>{text}</script>" for text in texts)
 
 
 def document(*bodies: str, theme: str = "light") -> str:

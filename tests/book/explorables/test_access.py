@@ -4,10 +4,9 @@ import re
 from urllib.parse import unquote
 
 import pytest
-from explorable_pages import EXAMPLES, frame, live, shown
+from explorable_pages import EXAMPLES, frame, inline_scripts, live, shown
 
 from d2lattn.book.explorables import CueMixer, NadarayaWatsonBench, SaturationLab
-from d2lattn.book.explorables.base import inline_scripts
 
 pytestmark = pytest.mark.browser
 

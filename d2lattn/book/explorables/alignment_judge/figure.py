@@ -139,7 +139,7 @@ class AlignmentJudge(Explorable):
         for i, (sentence, links) in enumerate(zip(sentences, marks, strict=False)):
             convert_links(f"marks[{i}]", links, (len(sentence["source"]), len(sentence["target"])))
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         return paragraph(
             "Interactive figure: alignment judge. The attention of a trained translator, gold word "

@@ -61,7 +61,7 @@ class CueMixer(Explorable):
             raise UnusableValue(f"query is {state['query']:g}; it numbers the queries from 0")
         to_array("salience", state["salience"], None, low=0, high=4)
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         rows = zip(self.items, self.salience, self.matches, self.values, strict=True)
         return paragraph(

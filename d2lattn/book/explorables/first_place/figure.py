@@ -90,7 +90,7 @@ class FirstPlace(Explorable):
             check_same_length(written=written, bleu=bleu)
         check_indices(state, place=count)
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         first, last = 0, len(self.bleu[0]) - 1
         return paragraph(

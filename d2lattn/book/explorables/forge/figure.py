@@ -93,7 +93,7 @@ class Forge(Explorable):
         if abs(steps - round(steps)) > 1e-6:
             raise UnusableValue(f"threshold is {state['threshold']}; a multiple of 0.05 is needed")
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         names = " and ".join(translator["name"] for translator in self.data["translators"])
         return paragraph(

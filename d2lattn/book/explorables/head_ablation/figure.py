@@ -130,7 +130,7 @@ class HeadAblation(Explorable):
             for h, share in enumerate(_shares(losses))
         ]
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         off = {"zero": "zeros", "mean": "its mean"}[self.instead]
         losses = self.losses[self.instead]

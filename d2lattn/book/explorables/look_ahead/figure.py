@@ -81,7 +81,7 @@ class LookAhead(Explorable):
         moved = {item["name"]: item["moved"] for item in self.data["programs"]}
         return moved[program][self.place][self.sign]
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs: a letter replaced at each position."""
         reads, signs = self.data["reads"], self.data["signs"]
         now = signs[self.sign]

@@ -35,7 +35,7 @@ class MatrixMemory(Explorable):
     asked = Int(0, min=0, max=len(GUESTS) - 1).tag(sync=True)
     keep = Float(1.0, min=LEAST, max=1.0).tag(sync=True)
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         return paragraph(
             "Interactive figure: a matrix with a row for each of the four entries of a key and a "

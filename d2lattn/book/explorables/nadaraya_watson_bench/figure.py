@@ -59,7 +59,7 @@ class NadarayaWatsonBench(Explorable):
         if state["bandwidth"] == 0:
             raise UnusableValue("bandwidth is 0; more is needed")
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         return paragraph(
             "Interactive figure: kernel regression. f(x) = Σ α(x, xᵢ) yᵢ with "

@@ -130,7 +130,7 @@ class PermuteAndEncode(Explorable):
             )
         check_same_length(W_q=state["W_q"], W_k=state["W_k"])
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         rows = [
             (word, number + 1, self.order.index(number) + 1)

@@ -49,7 +49,7 @@ class RunningSoftmax(Explorable):
         if state["tile"] == 3:
             raise UnusableValue("tile is 3; 1, 2 or 4 is needed")
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         return paragraph(
             f"Interactive figure: a softmax that reads its keys once, {self.tile} at a time, and "

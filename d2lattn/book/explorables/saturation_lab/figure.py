@@ -68,7 +68,7 @@ class SaturationLab(Explorable):
         rows = normals(self.seed, 1 + NUM_KEYS, 2 * NUM_PAIRS, self.width)
         return rows[:NUM_PAIRS], rows[NUM_PAIRS:]
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         divisor = "(√d · temperature)" if self.scaled else "temperature"
         variance = (1 if self.scaled else self.width) / self.temperature**2

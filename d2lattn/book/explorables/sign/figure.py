@@ -97,7 +97,7 @@ class Sign(Explorable):
         for picture, swap in zip(state["pictures"], state["swaps"], strict=False):
             check_indices({"swaps": swap}, swaps=len(picture["source"]))
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         return paragraph(
             "Interactive figure: which of these attention pictures would you sign? Each claims "

@@ -117,7 +117,7 @@ class Storyboard(Explorable):
         powers = [[math.exp(x - max(row)) for x in row] for row in self.scores]
         return [[x / sum(row) for x in row] for row in powers]
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         return paragraph(
             "Interactive figure: storyboard. How a trained translator writes a word of “"

@@ -96,7 +96,7 @@ class Swap(Explorable):
             effects.append((word, own, now, *(likeliest or (word, own, now))))
         return effects
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         lines = []
         case = self.data["cases"][self.case]

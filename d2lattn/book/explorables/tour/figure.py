@@ -88,7 +88,7 @@ class TransformerTour(Explorable):
         check_indices({"block": block - 1}, block=len(stops))
         super().__init__(drawing=_fill_drawing(values, short), stops=stops, block=block)
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         if "gives" in self.stops[0]:
             rows = [(self.stops[k]["name"], self.stops[k]["gives"]) for k in (3, 9, 11, 5, 15)]

@@ -44,7 +44,7 @@ class TurningClock(Explorable):
     together = Bool(False).tag(sync=True)
     moved = Int(0, min=0, max=MOST).tag(sync=True)
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         if self.together:
             rows = []

@@ -95,7 +95,7 @@ class WritersMemory(Explorable):
         """Bytes that are kept for one token: a key and a value in each key head of each layer."""
         return 2 * self.layers * self.kv_heads * self.head_dim * self.number_bytes
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         sizes = ("layers", "query heads", "key heads", "width of a head")
         return paragraph(

@@ -100,7 +100,7 @@ class TransformerXray(Explorable):
             )
         check_indices(state, layer=_layers(network), head=network["heads"])
 
-    def words(self) -> str:
+    def fallback_html(self) -> str:
         """HTML for where no script runs."""
         sizes = {name: math.prod(shape) for name, (shape, _) in self.network["parts"].items()}
         groups: dict[str, int] = {}
