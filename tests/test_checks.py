@@ -39,6 +39,7 @@ def test_range_includes_both_ends():
 @pytest.mark.parametrize(
     ("actual", "message"),
     [
+        ([7], r"x\[0\] is 7; it needs to be from 0 to 5"),
         ([9, -1], r"x\[1\] is -1; it needs to be from 0 to 5"),
         ([[0, 5], [0, 6]], r"x\[1, 1\] is 6; it needs to be from 0 to 5"),
     ],

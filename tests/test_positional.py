@@ -94,3 +94,10 @@ def test_wrong_shapes_raise(kind, shape):
     message = re.escape(f"X has shape {shape}; it needs (B, T, 4)")
     with pytest.raises(ValueError, match=f"^{message}$"):
         kind(4, 0, 10)(torch.zeros(shape))
+
+
+def test_wrong_dtype_and_base_raise():
+    with pytest.raises(TypeError, match="X has dtype"):
+        d2l.PositionalEncoding(4, 0)(torch.zeros(1, 2, 4, dtype=torch.float64))
+    with pytest.raises(ValueError, match="base is 0;"):
+        d2l.sinusoids(3, 4, base=0)

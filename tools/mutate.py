@@ -23,7 +23,7 @@ TESTS = {
     "fused": ["scoring", "relative"],
     "kernel_regression": ["kernel_regression", "wrong_input"],
     "masks": ["masks", "scoring"],
-    "multihead": ["multihead", "relative", "scoring", "wrong_input"],
+    "multihead": ["multihead", "relative", "scoring", "transformer", "wrong_input"],
     "positional": ["positional", "relative", "wrong_input"],
     "scoring": ["scoring", "attention_weights", "wrong_input"],
     "seq2seq": ["seq2seq", "bare", "wrong_input"],
