@@ -83,12 +83,12 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
 
 
 def softmax_among(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax over the keys that `mask` allows (it broadcasts), else zeros."""
+    """Softmax over the keys that `mask` allows; zeros in rows without any."""
     if mask is None:
         return F.softmax(scores, dim=-1)
-    # A score of minus infinity has weight 0. But a row of nothing else would
-    # be 0 / 0, so rows without a key are filled with zeros before softmax and
-    # emptied after: no NaN, neither forward nor backward.
+    # A score of minus infinity gets a weight of 0. But in a row of only such
+    # scores, the softmax would divide 0 by 0. So the scores of such rows are
+    # set to 0 before it, and the weights after it: no NaN, forward or backward.
     empty = ~mask.any(dim=-1, keepdim=True)  # (B, Q, 1)
     scores = scores.masked_fill(~mask, -math.inf)  # (B, Q, K)
     weights = F.softmax(scores.masked_fill(empty, 0.0), dim=-1)

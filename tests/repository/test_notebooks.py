@@ -118,7 +118,7 @@ def test_a_walk_can_be_finished(path):
     assert spent.visible_assertions <= 5
     assert spent.minutes <= minutes
     text = "\n".join(cell.source for cell in notebook.cells)
-    for part in ("You will be able to", "You need", "To take away", "workshop", "Predict"):
+    for part in ("ou will be able to", "You need", "To take away", "workshop", "Predict"):
         assert part in text, f"no {part!r}"
 
 

@@ -45,8 +45,8 @@ def check_attend(attend: Function) -> str:
             (scores @ values, "You used the scores as weights. Normalise them first."),
             (scores @ values / scores.sum(), "Take exponentials first, then divide by their sum."),
             (scores.exp() @ values, "The exponentials are there, but they do not sum to 1 yet."),
-            (values[scores.argmax()], "That is the best key's value alone. Average all values."),
-            (_attend(query / width**0.5, keys, values), "Do not divide by √d yet; chapter 3 does."),
+            (values[scores.argmax()], "That is only the best key's value. Average all values."),
+            (_attend(query / width**0.5, keys, values), "Do not divide by √d before chapter 3."),
         ]
         hint = "Score = q·k, softmax over the keys, then weights times values."
         case = f"with {num_keys} keys of width {width}"
@@ -61,7 +61,7 @@ def check_query(query: Tensor) -> str:
     """A query that pools the chapter's three values to less than 8."""
     query = read_tensor(query, torch.zeros(2), "your query")
     if not query.isfinite().all():
-        raise WrongAnswer("Use finite numbers: a softmax of infinities is not a number.")
+        raise WrongAnswer("Use finite numbers: the softmax of infinite scores is not a number.")
     weights = (KEYS @ query).softmax(dim=0)  # (K, D) x (D) -> (K)
     output = (weights @ VALUES).item()
     if output >= 8:
@@ -101,7 +101,7 @@ def check_with_salience(with_salience: Function) -> str:
     salience, wide = torch.rand(5), torch.tensor([-2.0, 0.0, 0.5, 7.0])
     strong = "with a query three times as strong"
     cases = (
-        ("with five keys", query, keys, salience, "What must the query hold in the new place?"),
+        ("with five keys", query, keys, salience, "What must the query's new entry be?"),
         (strong, 3 * query, keys, salience, "The salience should not grow with the query."),
         ("with saliences from -2 to 7", query, keys[:4], wide, "Add each salience unchanged."),
     )
@@ -113,7 +113,7 @@ def check_with_salience(with_salience: Function) -> str:
         products = keys @ query  # (K, D) x (D) -> (K)
         mistakes = [
             (products, "The salience is lost: the new entry of the query is 0."),
-            (products + salience.square(), "The salience is squared: only the key should hold it."),
+            (products + salience.square(), "The salience is squared: put it only into the key."),
         ]
         scores = longer_keys @ longer_query  # (K, D + 1) x (D + 1) -> (K)
         judge_tensor(scores, products + salience, mistakes, hint, f"{case}, the score")
@@ -122,7 +122,7 @@ def check_with_salience(with_salience: Function) -> str:
 
 @check("1.9", right=(1.7,), wrong=[-1, 1.6, 1.8])
 def check_noise(noise: float) -> str:
-    """Noise from which the nearest key is worse than average pooling: 1.67 with 400,000 trials."""
+    """Noise above which the nearest key is worse than average pooling (1.67 in 400,000 trials)."""
     result = read_number(noise, "the noise")
     if result < 0:
         raise WrongAnswer("Noise is a standard deviation: it cannot be negative.")
@@ -132,7 +132,7 @@ def check_noise(noise: float) -> str:
         )
     if result > 1.75:
         raise WrongAnswer(
-            f"The nearest key is worse already at less than {result:g}. Try less noise."
+            f"The nearest key has the larger error already below {result:g}. Try less noise."
         )
     return (
         "at 1.7, the value of the nearest key has a larger error than the average. Attention at "
@@ -160,7 +160,7 @@ def check_softmax(softmax: Function) -> str:
         (powers / powers.sum(), "You divided by the sum of all entries, not by that of each row."),
         (
             scores / scores.sum(dim=-1, keepdim=True),
-            "These are shares of the scores themselves. Take exponentials first.",
+            "You divided the scores themselves by their sum. Take exponentials first.",
         ),
         (scores.softmax(dim=-2), "The columns add up to 1. Sum along the last axis."),
     ]

@@ -48,7 +48,7 @@ def check_gaussian_weights(answer: Any) -> str:
         expected = _gaussian_weights(query, keys, bandwidth)
         mistakes = [
             (torch.exp(score), "These are heights, not weights: divide by their sum."),
-            (torch.softmax(-score, dim=0), "The farthest key weighs most: check the score's sign."),
+            (torch.softmax(-score, dim=0), "The farthest key has most weight: check the sign."),
             (torch.softmax(2 * score, dim=0), "The Gaussian's exponent has a factor ½: −u²/2."),
             (torch.softmax(-(difference**2) / 2, dim=0), "Divide the difference by the bandwidth."),
         ]
@@ -61,11 +61,11 @@ def check_gaussian_weights(answer: Any) -> str:
         if result.isnan().any() or (result == 0).all():
             raise WrongAnswer(
                 f"Near the keys your weights are right, but for a query at {place:g} the sum of "
-                "your heights is 0, because each exp underflows. torch.softmax subtracts the "
-                "largest score first."
+                "your heights is 0, because each exponential underflows. torch.softmax "
+                "subtracts the largest score first."
             )
         expected = _gaussian_weights(torch.tensor(place), keys, bandwidth)
-        hint = "Far away, too, the weights sum to 1, and the nearest key has nearly all."
+        hint = "Far away, too, the weights sum to 1, and the nearest key's is nearly 1."
         expect(result, expected, hint, f"for a query at {place:g}, the weight")
     return "right. These weights are softmax attention, whatever the bandwidth."
 
@@ -122,7 +122,7 @@ def check_left_out_predictions(answer: Any) -> str:
         if _near(result[-1], values[-1]):
             raise WrongAnswer(
                 f"{case} there is its own value: its own score is low, but the scores of the "
-                "others are lower. Mask it with −inf, and not with a large negative number."
+                "others are lower. Mask it with −inf, not with a large negative number."
             )
         hint = (
             "The weights of the others are lost in rounding next to the point's own weight. Mask "
@@ -158,7 +158,7 @@ def check_noise(answer: Any) -> str:
         if not 0.7 < bandwidth / expected < 1.4:
             raise WrongAnswer(
                 f"At noise {noise} your median is {bandwidth:.2f}; ours is {expected:.2f}. Are "
-                "there 50 points a sample, and does the noise scale a standard normal?"
+                "there 50 points in each sample, and is a standard normal multiplied by the noise?"
             )
     return "right. The more noise there is, the more neighbours the average needs."
 
@@ -199,7 +199,7 @@ def check_learned_w(learn_w: Function) -> str:
         (_learned_w(*given, kept=1.0), "Gradients add up from step to step: call zero_grad()."),
         (_learned_w(*given, count=12), "The loss is the mean of the squares, not their sum."),
         (_learned_w(*given[:3], -0.5, 3), "The loss rises: subtract rate times the gradient."),
-        (1.0, "Your w does not change. Does the step write into w?"),
+        (1.0, "Your w does not change. Does each step update w?"),
     ]
     expected = _learned_w(*given)
     recognise(result, mistakes, expected, rtol=1e-3)
@@ -220,18 +220,19 @@ def check_bench(answer: Any) -> str:
     # Bandwidths whose leave-one-out error is within 3 % of the least.
     if not 0.37 <= gauss <= 0.57:
         raise WrongAnswer(
-            f"With the Gaussian, {gauss:.2f} is not at the bottom. Watch the leave-one-out error "
+            f"With the Gaussian, {gauss:.2f} is not the minimum. Watch the leave-one-out error "
             "fall and rise again; the points must be where they were (Reset)."
         )
     if not 1.0 <= epanech <= 1.3:
         raise WrongAnswer(
-            f"With Epanechnikov's kernel, {epanech:.2f} is not at the bottom. Look farther: this "
+            f"With Epanechnikov's kernel, {epanech:.2f} is not the minimum. Look further: this "
             "kernel is 0 from one bandwidth on, where the Gaussian still has weight."
         )
     return (
         "right. A window of the same spread needs √5 = 2.24 times the bandwidth: one bandwidth is "
-        "one standard deviation of the Gaussian, and √5 of Epanechnikov's kernel. With many points "
-        "the ratio of the best bandwidths is 2.21, with these twelve it is 2.4."
+        "one standard deviation of the Gaussian and √5 standard deviations of Epanechnikov's "
+        "kernel. With many points, the ratio of the best bandwidths is 2.21; with these twelve, "
+        "it is 2.4."
     )
 
 
@@ -291,12 +292,12 @@ def check_audit(answer: Any) -> str:
     mistakes = {
         0.0: report,
         STILL_DOUBLE: report,
-        HONEST**0.5: "That is the root. Give the mean square, as leave_one_out_error does.",
+        HONEST**0.5: "That is its square root. Give the mean square, as leave_one_out_error does.",
         COPIES_SEEN: "Your bandwidth is right, but the copies are still among the keys when the "
         "error is measured. Keep one row of each pair.",
     }
     hint = (
-        "{:.3f} is not it. Which key equals a point that is left out? Keep one row of each pair, "
+        "{:.3f} is wrong. Which key equals a point that is left out? Keep one row of each pair, "
         "and search for the best bandwidth from 0.02 to 1 again."
     )
     judge_number(answer, HONEST, mistakes, hint, "the error", rtol=0, atol=0.004)

@@ -70,7 +70,7 @@ def check_softmax_where(softmax_where: Function) -> str:
         expect(
             result,
             torch.tensor([[[0.5, 0.5, 0.0]]]),
-            f"With scores of {low:g} a masked key wins: use minus infinity, not a large number.",
+            f"With scores of {low:g}, a masked key has the weight: use −∞, not a large number.",
             "your weight",
         )
 
@@ -158,8 +158,8 @@ def check_softmax_backward(softmax_backward: Function) -> str:
     mistakes = [
         (weights * gradient, "That is the part α ∘ g alone; the part -α (αᵀ g) is missing."),
         (gradient - mean, "The factor α in front is missing."),
-        (weights * (gradient - (weights * gradient).sum()), "Each row has a sum of its own."),
-        (weights * (gradient - gradient.mean(dim=-1, keepdim=True)), "αᵀ g is weighted by α."),
+        (weights * (gradient - (weights * gradient).sum()), "Each row needs its own sum."),
+        (weights * (gradient - gradient.mean(dim=-1, keepdim=True)), "Weight the mean by α: αᵀ g."),
     ]
     hint = "Write J g as α ∘ g - α (αᵀ g)."
     result = compare(softmax_backward, (weights, gradient), expected, mistakes, hint, "your result")
@@ -264,7 +264,7 @@ def check_slope(measured_slope: float) -> str:
     if not 1.75 <= result <= 2.2:
         raise WrongAnswer(
             f"The slope is {result:.3g}. Take the variance over many pairs, and fit log(variance) "
-            "over log(d)."
+            "against log(d)."
         )
     return "close to 2: the shared parts add d equal products, so such scores need a division by d."
 
@@ -285,7 +285,7 @@ def _attention(
 
 
 LEFT = {
-    ("keys", -2, False): "Scale, axis of the softmax, and mask are all still wrong.",
+    ("keys", -2, False): "The scale, the axis of the softmax and the mask are all wrong.",
     ("width", -2, False): "The scale is right. Along which axis should weights sum to 1?",
     ("keys", -1, False): "The axis is right. By which number does the formula divide?",
     ("width", -1, False): "One mistake is left: what is the sum of a row that is masked like this?",
