@@ -35,7 +35,7 @@ class Forge(Explorable):
 
     The evidence: the alignment error rate of the links from the largest weights, next to the rates
     of the diagonal and of random links (their mean), and how often the word changes if the state
-    with the largest weight is hidden, next to the mean over all other words. <eos> is no source word.
+    with the largest weight is hidden, next to the mean over the states at other words (not <eos>).
 
     Traits:
         sentence, drawn, shift, threshold, darkest, gold: the forgery. drawn is the number of the
