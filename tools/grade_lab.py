@@ -52,13 +52,13 @@ def grade_causal_mask(causal_mask: Callable) -> Iterator[tuple[int, str]]:
         expected = torch.ones(length, length).tril().bool()
         mask = causal_mask(length)
         if not isinstance(mask, torch.Tensor) or mask.shape != expected.shape:
-            yield 2, f"for length {length} it is no tensor of shape ({length}, {length})"
+            yield 2, f"for length {length} it is not a tensor of shape ({length}, {length})"
         elif torch.equal(mask.bool(), ~expected):
-            yield 2, "it is true where a place may NOT look"
+            yield 2, "it is true where a query may NOT attend"
         elif torch.equal(mask.bool(), expected.T) and length > 1:
-            yield 2, "it is the other triangle: each place sees what comes after it"
+            yield 2, "it is the other triangle: each position attends to later ones"
         elif not torch.equal(mask.bool(), expected):
-            yield 2, f"wrong for length {length}: a place may ask itself and what stands before it"
+            yield 2, f"wrong for length {length}: each may attend to itself and to earlier keys"
         elif mask.dtype != torch.bool:
             yield 1, "the right numbers, but not boolean"
         else:
@@ -74,17 +74,17 @@ def grade_sees_later(sees_later: Callable) -> Iterator[tuple[int, str]]:
         return bool(sees_later(Model(seed, masks, dropout).train(dropout > 0), tokens.clone()))
 
     if detects(11, later_hidden, later_hidden):
-        yield 3, "accuses a writer whose masks are right"
+        yield 3, "accuses a decoder whose masks are right"
     elif not detects(12, nothing_hidden, nothing_hidden):
         yield 3, "does not find that all masks are missing"
     if not detects(13, later_hidden, nothing_hidden):
         yield 1, "does not find a mask that is missing in the second layer alone"
     elif not detects(14, lambda n, valid: torch.ones(n, n).tril(1).bool(), later_hidden):
-        yield 1, "does not find a mask that is one place too wide"
+        yield 1, "does not find a mask that is one position too wide"
     elif not detects(15, with_hole(0, 1), later_hidden):
-        yield 1, "does not find a hole through which the first place sees the second"
+        yield 1, "does not find a hole through which the first position attends to the second"
     elif not detects(16, later_hidden, with_hole(0, 6)):
-        yield 1, "does not find a hole through which the first place sees the last"
+        yield 1, "does not find a hole through which the first position attends to the last"
     if detects(17, later_hidden, later_hidden, dropout=0.2):
         yield 1, "takes dropout for a missing mask: model.eval()"
     elif not detects(18, nothing_hidden, nothing_hidden, dropout=0.2):
@@ -100,7 +100,7 @@ def grade_sees_padding(sees_padding: Callable) -> Iterator[tuple[int, str]]:
         return bool(sees_padding(model, tokens.clone(), valid))
 
     if detects(21, padding_hidden, padding_hidden):
-        yield 2, "accuses a reader whose masks are right"
+        yield 2, "accuses an encoder whose masks are right"
     elif not detects(22, nothing_hidden, nothing_hidden):
         yield 2, "does not find that the mask is missing"
     elif not detects(23, padding_hidden, nothing_hidden):

@@ -45,7 +45,7 @@ SPLITS = "test", "unseen", "long"
 FIRST = 100  # sentences, for a quick look
 RIGHT = f"right of the first {FIRST} of test"
 SEED = 0
-TIMES = {1: "once", 2: "twice"}
+PASSES = {1: "one pass", 2: "two passes"}
 ROUNDING = {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "AVX2"}  # PyTorch's kernels; products
 
 
@@ -189,7 +189,8 @@ def page(cards: Sequence[dict[str, Any]]) -> str:
     return template.render(
         cards=cards,
         max_len=MAX_LEN,
-        times=TIMES,
+        first=FIRST,
+        passes=PASSES,
         right=RIGHT,
         score=format_score,
         size=size,

@@ -107,8 +107,8 @@ def as_html() -> str:
     words = "".join(f'<th scope="col">{english}</th>' for english in ENGLISH * len(FRENCH))
     lines = [
         '<table class="thread">',
-        "<caption>What a French word (above) gives to an English one, in hundredths; chapter by "
-        "chapter.</caption>",
+        "<caption>The weights that each French word (above) gives to the English words, in "
+        "hundredths. Each label begins with the chapter.</caption>",
         f"<thead><tr><td></td>{head}</tr>",
         f"<tr><td></td>{words}</tr></thead>",
         "<tbody>",

@@ -1,4 +1,4 @@
-"""The models of the lab. Do not look for the mistake here: your functions are to find it."""
+"""The models of the lab. Do not look for the mistake here: your functions should find it."""
 
 import torch
 from torch import nn
@@ -10,16 +10,17 @@ WIDTH = 16
 
 
 class Model(nn.Module):
-    """Two blocks of self-attention, untrained, and scores for the next token.
+    """Two untrained blocks of self-attention, with logits for the next token.
 
-    Call it with tokens (1, T), and with the number of those that are no padding if there is any. It
-    gives scores (1, T, 10). A writer is to be masked causally, a reader is to see all but padding.
+    Call it with tokens of shape (1, T) and, if there is padding, with the number of tokens before
+    the padding. It returns logits of shape (1, T, 10). A decoder needs a causal mask; an encoder
+    may attend to all tokens except padding.
     """
 
     def __init__(self, seed, masks, dropout=0.0):
         super().__init__()
         torch.manual_seed(seed)
-        self.masks = masks  # one a layer: takes (T, number of valid tokens), gives (T, T) or None
+        self.masks = masks  # one per layer: from (T, number of valid tokens) to (T, T) or None
         self.embedding = nn.Embedding(NUM_TOKENS, WIDTH)
         self.attentions = nn.ModuleList(MultiHeadAttention(WIDTH, 2) for _ in masks)
         self.networks = nn.ModuleList(PositionWiseFFN(WIDTH, 2 * WIDTH) for _ in masks)
@@ -29,7 +30,7 @@ class Model(nn.Module):
         self.eval()
 
     def forward(self, tokens, valid=None):
-        """Give each place its scores."""
+        """Return the logits of each position."""
         length = tokens.shape[1]
         X = self.dropout(self.embedding(tokens) + positions(length, WIDTH))  # (1, T, D)
         for layer, make_mask in enumerate(self.masks):
@@ -41,22 +42,22 @@ class Model(nn.Module):
 
 
 def later_hidden(length, valid):
-    """Let each place see itself and what stands before it."""
+    """Let each position attend to itself and to earlier positions."""
     return torch.ones(length, length).tril().bool()
 
 
 def padding_hidden(length, valid):
-    """Let each place see the tokens that are no padding."""
+    """Let each position attend to the tokens that are not padding."""
     return (torch.arange(length) < valid).expand(length, length)
 
 
 def nothing_hidden(length, valid):
-    """Let each place see all."""
+    """Let each position attend to all tokens."""
     return None
 
 
 def suspects():
-    """Four models: A and B are writers, C and D are readers. In some of them a mask is missing."""
+    """Return four models: A and B are decoders, C and D encoders. Some of them lack a mask."""
     return {
         "A": Model(1, [later_hidden, later_hidden]),
         "B": Model(2, [later_hidden, nothing_hidden]),

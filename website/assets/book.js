@@ -68,7 +68,7 @@ for (const code of all(".cell_input .highlight, div.highlight-bash .highlight"))
       await navigator.clipboard.writeText(text);
       copy.textContent = "Copied";
     } catch {
-      copy.textContent = "Not allowed here";
+      copy.textContent = "Could not copy";
     }
     setTimeout(() => {
       copy.textContent = "Copy";

@@ -49,9 +49,9 @@ function look([x, y], sharpness) {
 /** @param {number} answer */
 function say(answer) {
   if (Math.abs(answer - 25) < 0.5)
-    return ["25, near enough.", "No value is 25: it is an average. Now try 45."];
+    return ["That is close to 25.", "None of the values is 25; it is an average. Now try 45."];
   if (answer > 39.3)
-    return ["45 is out of reach.", "An average lies between the values: at most 40."];
+    return ["You cannot reach 45.", "An average is never above the largest value, 40."];
   return ["Can you make it 25? And 45?", "The thicker a line, the larger the weight."];
 }
 
@@ -77,8 +77,8 @@ function draw() {
   handle.setAttribute("aria-valuenow", answer.toFixed(1));
   handle.setAttribute(
     "aria-valuetext",
-    `answer ${answer.toFixed(1)}; weights ${weights
-      .map((w, i) => `${w.toFixed(2)} of ${KEYS[i].value}`)
+    `answer ${answer.toFixed(1)}; weights: ${weights
+      .map((w, i) => `${w.toFixed(2)} for ${KEYS[i].value}`)
       .join(", ")}`,
   );
   return answer;

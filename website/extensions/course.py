@@ -23,9 +23,9 @@ SHORT = {
 # The page that is passed on: what a network shows of it, and its picture
 SHAREABLE_PAGES = {
     "chapters/which-would-you-sign": {
-        "title": "Which would you sign? Five attention pictures, one minute",
+        "title": "Which would you sign? Five attention pictures",
         "card": "card-sign.png",
-        "alt": "English words joined to French ones by lines of ink, the thickest from girl to la.",
+        "alt": "Lines connect English and French words; the thickest goes from girl to la.",
     }
 }
 

@@ -69,7 +69,7 @@ class Quiz(FromData):
         self.depend(path)
         quiz = quizzes.load_quiz(path)
         link = nodes.container()
-        self.markdown(link, f"[Chapter {quiz.chapter}](../{quiz.walk}.ipynb) answers these.")
+        self.markdown(link, f"[Chapter {quiz.chapter}](../{quiz.walk}.ipynb) contains the answers.")
         return [link, *map(self.folded, quiz.questions)]
 
     def folded(self, item: quizzes.Question) -> nodes.Element:
@@ -90,7 +90,7 @@ class QuizFiles(Directive):
         env = self.state.document.settings.env
         up = "../" * env.docname.count("/")
         files = {
-            "quizzes.csv": "all quizzes for a spreadsheet (CSV)",
+            "quizzes.csv": "all quizzes as a spreadsheet (CSV)",
             "quizzes.gift": "all quizzes for Moodle (GIFT)",
         }
         files |= {f"quiz-{q.chapter}.gift": f"quiz {q.chapter}" for q in quizzes.load_quizzes()}

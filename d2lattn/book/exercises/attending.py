@@ -1,4 +1,4 @@
-"""Attention in heads, right or with one of the mistakes that several exercises foresee."""
+"""Attention in heads, right or with one of the mistakes that several exercises recognise."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -12,10 +12,10 @@ SLIPS = {
     "each row into heads, then move the axis of heads in front of the axis of positions.",
     "merge": "You merge by a reshape, which mixes heads and positions. First move the axis of "
     "heads behind the axis of positions, then flatten the last two axes.",
-    "whole width": "You divide by the root of the whole width. A head is only D/H wide.",
-    "no scale": "The scores are not divided by the root of a head's width.",
-    "softmax": "The softmax runs along the queries. The weights of each query sum to 1.",
-    "no mask": "What is masked gets weight: mask the scores before the softmax.",
+    "whole width": "You divide by the square root of the whole width. A head is only D/H wide.",
+    "no scale": "The scores are not divided by the square root of a head's width.",
+    "softmax": "The softmax is computed along the queries. The weights of each query sum to 1.",
+    "no mask": "Masked positions get weight: mask the scores before the softmax.",
     "mask after": "The rows no longer sum to 1: mask the scores before the softmax, not after.",
     "inverted": "The mask is inverted: where it is true, a query may attend.",
     "score 0": "A masked score of 0 still gets weight, since exp(0) = 1. Use minus infinity.",
@@ -54,5 +54,5 @@ def attend_in_heads(
 def mistakes_in_heads(
     make: Callable[[str], Tensor], slips: Iterable[str]
 ) -> list[tuple[Tensor, str]]:
-    """Give what each slip makes, with its hint."""
+    """Return the output of each mistake, with its hint."""
     return [(make(slip), SLIPS[slip]) for slip in slips]

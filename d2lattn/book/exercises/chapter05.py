@@ -38,30 +38,30 @@ LOSSES = (
     *(3.20, 2.10, 0.90, 0.88, 0.60, 0.58, 0.31, 0.30),
     *(0.62, 0.60, 0.33, 0.31, 0.45, 0.44, 0.06, 0.05),
 )
-"""The table of exercise 5b.4: bit h of a place is set where head h is on."""
+"""The table of exercise 5b.4: bit h of an index is set if head h is on."""
 
 
 WRONG_SPLITS: tuple[tuple[Callable[[Tensor, int], Tensor], str], ...] = (
     (
         lambda x, num_heads: x.reshape(len(x), num_heads, x.shape[1], -1),
-        "The shape is right, but head 1 holds pieces of the first positions only. Cut each row "
+        "The shape is right, but head 1 contains pieces of the first positions only. Cut each row "
         "first, then exchange two axes.",
     ),
-    (lambda x, num_heads: x.unflatten(-1, (num_heads, -1)), "Heads still stand behind positions."),
+    (lambda x, num_heads: x.unflatten(-1, (num_heads, -1)), "Heads are still behind positions."),
     (
         lambda x, num_heads: x.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2),
-        "You dealt the entries out one by one. A head gets neighbouring entries.",
+        "You distributed the entries one by one. A head gets neighbouring entries.",
     ),
 )
 WRONG_MERGES: tuple[tuple[Callable[[Tensor], Tensor], str], ...] = (
     (
         lambda heads: heads.reshape(len(heads), heads.shape[2], -1),
-        "The shape is right, but a row holds several positions of one head. Move the axis of "
+        "The shape is right, but a row contains several positions of one head. Move the axis of "
         "heads behind that of positions first.",
     ),
-    (lambda heads: heads.flatten(1, 2), "You put the heads below one another, as more positions."),
-    (lambda heads: heads.transpose(1, 2), "Four axes are left; the last two are to become one."),
-    (lambda heads: heads.permute(0, 2, 3, 1).flatten(2), "A head's entries stay together."),
+    (lambda heads: heads.flatten(1, 2), "You stacked the heads as more positions."),
+    (lambda heads: heads.transpose(1, 2), "There are still four axes. Join the last two."),
+    (lambda heads: heads.permute(0, 2, 3, 1).flatten(2), "A head's entries must stay together."),
     (lambda heads: heads.sum(dim=1), "The heads are concatenated, not added up."),
 )
 
@@ -80,7 +80,7 @@ def check_split_and_merge(split: Function, merge: Function) -> str:
         x = torch.randn(2, 4, width)
         heads = torch.stack(x.chunk(num_heads, dim=-1), dim=1)  # (B, H, N, D / H)
         mistakes = [(wrong(x, num_heads), hint) for wrong, hint in WRONG_SPLITS]
-        hint = "Head 1 holds the first D/H entries of every position."
+        hint = "Head 1 contains the first D/H entries of every position."
         compare(split, (x, num_heads), heads, mistakes, hint, "your split")
         mistakes = [(wrong(heads), hint) for wrong, hint in WRONG_MERGES]
         compare(merge, (heads,), x, mistakes, "Merging undoes the split.", "your merge")
@@ -110,9 +110,9 @@ def check_padded_heads(padded_heads: Function) -> str:
         )
         q[..., 0], k[..., 0] = 6, k[..., 0] - 15 * math.sqrt(width)  # all of head 1's are lower
         expected = attend_in_heads(q, k, v, num_heads, mask)
-        hint, case = "A masked score is −∞, below any.", "where all scores are below −50"
+        hint, case = "A masked score is −∞, below any other.", "where all scores are below −50"
         compare(padded_heads, (*given, num_heads, valid), expected, [], hint, case=case)
-    return "one mask for all heads, and each head scales by the root of its own width."
+    return "one mask for all heads, and each head divides by the square root of its own width."
 
 
 check_estimate = choice("5.3")
@@ -210,16 +210,16 @@ def check_slope(slope: Function) -> str:
         result = read_number(call(slope, x, xs, ys, bandwidth, delta), "your slope")
         at_x = _kernel_mean(x, xs, ys, bandwidth)
         hints = [
-            (-expected, "The sign: a rising curve has a positive slope."),
-            (above - below, "That is the rise. Over which distance?"),
+            (-expected, "The sign is wrong: a rising curve has a positive slope."),
+            (above - below, "That is the rise. Divide it by the distance."),
             ((above - below) / delta, "The two positions are 2 delta apart."),
             ((above - at_x) / delta, "Use positions on both sides of x."),
             ((above + below) / 2, "That is the average of the two heights; subtract."),
         ]
         recognise(result, hints)
-        hint = "Two kernel averages, one at x + delta, one at x − delta."
+        hint = "Subtract two kernel averages, at x + delta and at x − delta, and divide."
         expect(result, expected.double(), hint, "your slope")
-    return "one head is at the right of x, one at the left, and the output projection subtracts."
+    return "one head is to the right of x, one to the left, and the output projection subtracts."
 
 
 @check(
@@ -228,7 +228,7 @@ def check_slope(slope: Function) -> str:
     wrong=[((5, 2.0),), ((2, 4.0),), ((2, 6.0),), ((2, 3.0),)],
 )
 def check_three_cities(answer: Sequence[float]) -> str:
-    """How many heads v_a − 2 v_b + v_c takes, and what a single one leaves of 6."""
+    """How many heads v_a − 2 v_b + v_c needs, and the error of a single head, out of 6."""
     parts = read_parts(answer, 2, "Give two numbers: (heads, the error of one head).")
     mistakes = {
         3: "Three heads are enough. But a and c have the same sign.",
@@ -237,16 +237,14 @@ def check_three_cities(answer: Sequence[float]) -> str:
     judge_number(parts[0], 2, mistakes, "{:g} heads? Count the signs.", "the number of heads")
     left = read_number(parts[1], "the error of one head")
     if 3.7 < left < 4.4:
-        raise WrongAnswer("That is what is left if the head attends to a and c. It can do better.")
+        raise WrongAnswer("That error remains if the head attends to a and c. It can do better.")
     if 5.6 < left < 6.5:
         raise WrongAnswer(
             "That is the error of always answering 0: has your head learned anything?"
         )
     if not 1.9 < left < 2.3:
-        raise WrongAnswer(
-            f"One head left {left:.2f}? Train longer, and judge it on more questions."
-        )
-    return "one head for each sign; a single head ignores the two cities that cost 1 each."
+        raise WrongAnswer(f"An error of {left:.2f}? Train longer, and test on more questions.")
+    return "one head for each sign; a single head ignores two cities, and each adds 1 to the error."
 
 
 def _contributions(weights: Tensor, values: Tensor, W_o: Tensor) -> Tensor:
@@ -256,7 +254,7 @@ def _contributions(weights: Tensor, values: Tensor, W_o: Tensor) -> Tensor:
 
 @check("5b.1", right=(_contributions,))
 def check_contributions(contributions: Function) -> str:
-    """How long what arrives is, (H, Q, K), of weights (H, Q, K), values (H, K, d), W_o (O, H d)."""
+    """Lengths (H, Q, K) of contributions: weights (H, Q, K), values (H, K, d), W_o (O, H d)."""
     for heads, width, out in ((3, 2, 5), (2, 4, 3)):
         weights = torch.randn(heads, 4, 6).softmax(dim=-1)
         values = torch.randn(heads, 6, width)
@@ -275,8 +273,8 @@ def check_contributions(contributions: Function) -> str:
                 "That is the length of the vectors that arrive. Multiply it by the weight.",
             ),
             (weights, "These are the weights. How long are the vectors that they multiply?"),
-            (expected.square(), "That is the squared length; take the root."),
-            (weights * lengths.square(), "The squared length: take the root before the weight."),
+            (expected.square(), "That is the squared length; take the square root."),
+            (weights * lengths.square(), "Take the square root before the product."),
         ]
         hint = "The output of head i is multiplied by columns i d to (i + 1) d − 1 of W_o."
         given = weights, values, W_o
@@ -302,16 +300,16 @@ def _prune(*given: Any, slip: str = "") -> tuple[Tensor, ...]:
 
 PRUNING_SLIPS = {
     "removed": "You kept the heads that should be removed.",
-    "strided": "A head has neighbouring rows: head i has rows i D/H to (i + 1) D/H.",
+    "strided": "A head has neighbouring rows: head i has rows i D/H to (i + 1) D/H − 1.",
     "columns": "Rows and columns are exchanged: a head has rows of W_q, W_k and W_v, and columns "
     "of W_o.",
-    "whole W_o": "W_o still has the columns of the heads that are gone.",
+    "whole W_o": "W_o still contains the columns of the removed heads.",
 }
 
 
 @check("5b.2", right=(_prune,), wrong=[partial(_prune, slip=slip) for slip in PRUNING_SLIPS])
 def check_prune(prune: Function) -> str:
-    """W_q, W_k, W_v and W_o of the kept heads alone; the output is that with the others off."""
+    """W_q, W_k, W_v and W_o of the kept heads alone; the output is as with the others off."""
     for num_heads, kept in ((4, [0, 3]), (3, [1])):
         given = *torch.randn(4, 12, 12), num_heads, kept
         result = read_parts(call(prune, *given), 4, "Give four matrices: W_q, W_k, W_v, W_o.")
@@ -320,8 +318,8 @@ def check_prune(prune: Function) -> str:
             if all(agrees(torch.as_tensor(a), b) for a, b in zip(result, wrong, strict=True)):
                 raise WrongAnswer(hint)
         for name, part, right in zip(PROJECTIONS, result, _prune(*given), strict=True):
-            expect(part, right, "Rows of W_q, W_k, W_v, columns of W_o.", f"your {name}")
-    return "fewer rows in, fewer columns out, and the output as with the other heads off."
+            expect(part, right, "Select rows of W_q, W_k, W_v, columns of W_o.", f"your {name}")
+    return "fewer rows and columns, and the same output as with the other heads off."
 
 
 @check("5b.3", right=("DACB",), wrong=["ADCB", "DBCA", "DABC", "DACC", "DACX"])
@@ -334,13 +332,13 @@ def check_tests(letters: str) -> str:
         raise WrongAnswer('Give four letters from A to D, such as "ABCD".')
     reasons = {
         "D": "Gold links are what a person would draw.",
-        "A": "If the model uses the state, another noun's state in its place changes the word.",
+        "A": "If the model uses the state, replacing it by another noun's changes the word.",
         "C": "The weight and two matrices determine how much of a value arrives.",
-        "B": "What is lost without a head shows when it is off, with the other heads on and off.",
+        "B": "To see what a head adds, switch it off, with the other heads on and off.",
     }
     for place, (given, right) in enumerate(zip(chosen, reasons, strict=True), start=1):
         if given != right:
-            raise WrongAnswer(f"look at question {place} again. {reasons[right]}")
+            raise WrongAnswer(f"Look at question {place} again. {reasons[right]}")
     return "plausible, used, arriving and needed are four properties, each with its own test."
 
 

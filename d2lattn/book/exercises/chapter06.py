@@ -60,19 +60,19 @@ def check_add_positions(add_positions: Function) -> str:
     X = torch.randn(3, 7, 6)
     result = read_tensor(call(add_positions, X), X, "your output")
     right = {
-        "axis": "positions count along the words",
+        "axis": "positions are counted along the words",
         "speed": "later pairs are slower",
         "wave": "each pair has its cosine",
     }
     asks = {
-        "axis": "does every sentence, or every word, get a number?",
+        "axis": "is the position that of a sentence in the batch, or of a word?",
         "speed": "which pair should be the fastest?",
-        "wave": "can one tell sin x alone from sin(π − x)?",
+        "wave": "can sin x alone be distinguished from sin(π − x)?",
     }
     expected = _placed(X, 1, -1, torch.cos)
     P = expected - X
     sines_first = X + torch.cat((P[..., 0::2], P[..., 1::2]), dim=-1)
-    in_turn = "All your sines come before all cosines; in the formula, they alternate."
+    in_turn = "Your sines all come before your cosines; in the formula, they alternate."
     recognise(result, [(P, "That is P alone; return X + P."), (sines_first, in_turn)], atol=ATOL)
     for axis, speed, wave in list(product((False, True), repeat=3))[1:]:
         variant = _placed(X, int(not axis), 1 if speed else -1, torch.sin if wave else torch.cos)
@@ -81,7 +81,7 @@ def check_add_positions(add_positions: Function) -> str:
         start = f"Right: {' and '.join(done)}. " if done else ""
         count = "One mistake: " if len(left) == 1 else f"{len(left)} mistakes. The first: "
         recognise(result, [(variant, f"{start}{count}{asks[left[0]]}")], atol=ATOL)
-    expect(result, expected, "Compare with the formula of the walk.", "your output")
+    expect(result, expected, "Compare it with the formula in the walk.", "your output")
     for shape in ((1, 9, 6), (4, 3, 10)):
         X = torch.randn(shape)
         case = f"for a batch of shape {shape}"
@@ -116,9 +116,9 @@ def check_shift_matrix(shift_matrix: Function) -> str:
         case = f"for an offset of {delta} and width {width}"
         expected = _shift_matrix(delta, width)
         result = read_tensor(call(shift_matrix, delta, width, case=case), expected, f"{case}, it")
-        same_angle = "All pairs are rotated by the same angle; each has a speed of its own."
+        same_angle = "You rotate all pairs by the same angle, but each has its own speed."
         mistakes = [
-            (expected.T, "It rotates the wrong way: your matrix leads to position i - delta."),
+            (expected.T, "Wrong direction: your matrix leads to position i - delta."),
             (_shift_matrix(1, width), "It shifts by one position, whatever the offset is."),
             (_shift(delta, torch.ones(width // 2)), same_angle),
             (_shift(delta, 1 / _speeds(width)), "Later pairs should be slower, not faster."),
@@ -148,10 +148,10 @@ def check_bandwidth(bandwidth: Function) -> str:
         for omega, strength in cases
     ]
     mistakes: list[tuple[Callable[[float, float], float], str]] = [
-        (lambda omega, s: omega * math.sqrt(s), "That is 1/h: a faster pair, a narrower window."),
-        (lambda omega, s: 1 / omega, "The strength is missing: a strong score narrows the window."),
-        (lambda omega, s: 1 / (omega * s), "Compare the two exponents again: s is under a root."),
-        (lambda omega, s: 1 / (omega**2 * s), "That is h²; the bandwidth is its root."),
+        (lambda omega, s: omega * math.sqrt(s), "That is 1/h. A faster pair narrows the window."),
+        (lambda omega, s: 1 / omega, "The strength is missing: a larger s narrows the window."),
+        (lambda omega, s: 1 / (omega * s), "Compare the exponents: s is under a square root."),
+        (lambda omega, s: 1 / (omega**2 * s), "That is h². The bandwidth is its square root."),
     ]
     results = [([formula(*case) for case in cases], hint) for formula, hint in mistakes]
     recognise(result, results, rtol=1e-3, atol=0)
@@ -159,8 +159,8 @@ def check_bandwidth(bandwidth: Function) -> str:
         expected = _bandwidth(omega, strength)
         if not math.isclose(x, expected, rel_tol=1e-3):
             raise WrongAnswer(
-                f"For ω = {omega} and s = {strength} yours is {x:.4g}; {expected:.4g} was "
-                "expected. Use cos x ≈ 1 − x²/2; a constant cancels in the softmax."
+                f"For ω = {omega} and s = {strength}, your result is {x:.4g}, not {expected:.4g}. "
+                "Use cos x ≈ 1 − x²/2; a constant cancels in the softmax."
             )
     return "h = 1 / (ω √s): the faster the pair and the larger s, the narrower the window."
 
@@ -175,7 +175,7 @@ BOXES: dict[str, Layer] = {
     "C": _box(lambda n, d: _waves((torch.arange(n) - 9).clamp(min=0), d)),
     "D": lambda X: _attention(_attention(X).sin()) + X,
 }
-"""Four layers (n, d) -> (n, d) for exercise 6.5: two see order."""
+"""Four layers (n, d) -> (n, d) for exercise 6.5: two depend on the order of the rows."""
 
 
 check_boxes = choice("6.5")
@@ -186,7 +186,7 @@ def check_twin(place: float) -> str:
     """The place from 4 to 400 most like place 0, for width 4 and base 100."""
     result = read_number(place, "the position")
     if result == 63:
-        raise WrongAnswer("63 is close (1.986 of 2): one rotation of the slow pair. Go on to 400.")
+        raise WrongAnswer("63 is close (1.986 of 2), after one slow rotation. Search up to 400.")
     if result in (0, 1, 2, 3):
         raise WrongAnswer("Leave out position 0 and its neighbours: begin at 4.")
     if result != 377:
@@ -194,8 +194,8 @@ def check_twin(place: float) -> str:
             raise WrongAnswer("A whole number from 4 to 400 is needed.")
         likeness = math.cos(result) + math.cos(result / 10)
         raise WrongAnswer(
-            f"Position {result:g} has p(0)·p(i) = {likeness:.4f}; another has more. Compute all of "
-            "them, with the speeds 1 and 0.1, and take the largest."
+            f"At position {result:g}, p(0)·p(i) is {likeness:.4f}; at another, it is larger. "
+            "Compute it for all positions, with the speeds 1 and 0.1, and take the largest."
         )
     return "position 377: almost exactly 60 full rotations of the fast pair and 6 of the slow one."
 

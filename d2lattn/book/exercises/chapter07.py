@@ -62,8 +62,8 @@ def check_layer_norm(layer_norm: Function) -> str:
             )
         ]
         mistakes += [
-            (gain * _norm(X, eps, -1, 1) + shift, "The variance divides by D, not by D - 1."),
-            (gain * _norm(X, eps, -1, 0, 1) + shift, "Divide by the root of the variance."),
+            (gain * _norm(X, eps, -1, 1) + shift, "In the variance, divide by D, not D - 1."),
+            (gain * _norm(X, eps, -1, 0, 1) + shift, "Divide by the square root of the variance."),
             (gain * _norm(X, 0) + shift, "Where is eps? It is an argument, not always 1e-5."),
             (gain * _norm(X, eps), "The shift is missing."),
             (_norm(X, eps) + shift, "The gain is missing."),
@@ -73,7 +73,7 @@ def check_layer_norm(layer_norm: Function) -> str:
         compare(
             layer_norm, (X, gain, shift, eps), expected, mistakes, hint, "your result", case=case
         )
-    return "each position by its own mean and spread, then gain and shift."
+    return "each position by its own mean and standard deviation, then gain and shift."
 
 
 check_estimate = choice("7.2")
@@ -113,22 +113,22 @@ def check_as_attention(as_attention: Function) -> str:
             expect(weights, expected, "Weight j is relu(w_j · x + b_j).", f"{case}, your weight")
             expect(values, W_2.T, "Value j is column j of W_2.", f"{case}, your value")
         if (weights < 0).any():
-            raise WrongAnswer("A weight is below 0. A relu is not.")
+            raise WrongAnswer("A weight is below 0. The output of a relu never is.")
     return "F learned pairs: keys in W_1, values in W_2, and a ReLU in place of the softmax."
 
 
 STEP_MISTAKES = {
     "restarts": (
         "positions go on where the last call stopped",
-        "which position does the second call give to its first token?",
+        "which position does the first token of the second call get?",
     ),
     "top_left": (
         "new tokens attend to those that are kept",
-        "give it one token per call, and print the weights. Where do they lie?",
+        "give it one token per call, and print the weights. Where are they not 0?",
     ),
     "forgets": (
         "keys and values of all tokens are kept",
-        "how many keys come back after the third call?",
+        "how many keys does the third call return?",
     ),
 }
 """Exercise 7.4: what each mistake is called, what is right without it, what to ask with it."""
@@ -185,12 +185,12 @@ def check_step(step: Function) -> str:
                 mistakes = list(zip(STEP_MISTAKES.values(), left, strict=True))
                 done = [right for (right, _), is_left in mistakes if not is_left]
                 asks = [ask for (_, ask), is_left in mistakes if is_left]
-                start = f"{' and '.join(done)} now. " if done else ""
-                count = ("One is left", "Two are left; first", "All three are in; first")
+                start = f"Right: {' and '.join(done)}. " if done else ""
+                count = ("One mistake is left", "Two mistakes are left; first", "Three; first")
                 raise WrongAnswer(f"{start}{count[len(asks) - 1]}: {asks[0]}")
         expected = _in_steps(_step(), X, (len(X),), *W)
         what = f"in calls of {', '.join(map(str, sizes))} tokens, your output"
-        expect(result, expected, "All tokens in one call give what is expected.", what)
+        expect(result, expected, "Compare with all tokens in one call.", what)
     return "however the tokens are split into calls, the outputs are those of one call."
 
 
@@ -209,8 +209,8 @@ def check_reach(answer: Sequence[float]) -> str:
     """How many steps one layer follows, and the share right one step further with four heads."""
     parts = read_parts(answer, 2, "Give two numbers: (steps, share).")
     mistakes = {
-        1: "One step needs no attention: the token itself names the next shelf. Train it for two.",
-        4: "Four steps is what two layers follow.",
+        1: "One step needs no attention: the token contains the next shelf. Train it for two.",
+        4: "Two layers follow four steps; here, there is only one layer.",
     }
     hint = "{:g} steps? Train one layer for 2, 3 and 4 steps."
     judge_number(parts[0], 2, mistakes, hint, "the number of steps")
@@ -218,9 +218,9 @@ def check_reach(answer: Sequence[float]) -> str:
     if 1 < share <= 100:
         raise WrongAnswer("Give the share as a number from 0 to 1.")
     if share > 0.9:
-        raise WrongAnswer("So much is right at two steps. Train four heads for three.")
+        raise WrongAnswer("That is the share for two steps. Train four heads for three.")
     if not 0.2 <= share < 0.6:
-        raise WrongAnswer(f"A share of {share:.2f}? Judge the trained model on new notes.")
+        raise WrongAnswer(f"A share of {share:.2f}? Test the trained model on new notes.")
     return "a layer reads one more note, with one head or four; a second layer doubles the steps."
 
 
@@ -250,7 +250,7 @@ def check_positions(positions: Function) -> str:
         angles = torch.arange(length).unsqueeze(1) * 10000 ** (-torch.arange(width // 2) / width)
         slow = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)
         mistakes = [
-            (waves.mT.flatten(1), "All sines come before all cosines; the formula alternates."),
+            (waves.mT.flatten(1), "The sines come before the cosines; they should alternate."),
             (waves.flip(-1).flatten(1), "In each pair, the sine comes first."),
             (slow, "The exponent of pair j is 2j / D, not j / D."),
             (expected.roll(-1, 0), "The positions start at 1; the first is 0."),
@@ -308,10 +308,10 @@ def check_encoder_block(encoder_block: Function) -> str:
         Z = norm1(X, Y)
         unmasked = norm1(X, attend(X, X, X))
         mistakes = [
-            (norm2(unmasked, ffn(unmasked)), "The mask does not reach the attention."),
-            (norm2(norm1(Y, zero), ffn(norm1(Y, zero))), "The first residual connection is lost."),
-            (norm2(ffn(Z), zero), "The second residual connection is lost."),
-            (norm2(Z, ffn(X)), "The network gets the block's input, not the attention's result."),
+            (norm2(unmasked, ffn(unmasked)), "The mask is not passed to the attention."),
+            (norm2(norm1(Y, zero), ffn(norm1(Y, zero))), "There is no first residual connection."),
+            (norm2(ffn(Z), zero), "There is no second residual connection."),
+            (norm2(Z, ffn(X)), "The network's input is norm1's result, not the block's input."),
             (Z, "The network and its norm are missing."),
         ]
         hint = "X = norm1(X, …), then norm2(X, …)."
@@ -366,9 +366,9 @@ def check_decoder_block(decoder_block: Function) -> str:
             (end(blind, H, mask, *rest), "The causal mask is missing."),
             (end(turned, H, mask, *rest), "The causal mask is transposed."),
             (end(Z, H, None, *rest), "Cross-attention attends to padding: use source_mask."),
-            (end(Z, Z, causal, *rest), "Keys and values of cross-attention are the encoder's."),
+            (end(Z, Z, causal, *rest), "Keys and values of cross-attention come from the encoder."),
             (norm3(Z, ffn(Z)), "Cross-attention is missing."),
-            (end(lost, H, mask, *rest), "The first residual connection is lost."),
+            (end(lost, H, mask, *rest), "There is no first residual connection."),
             (Z, "Only the first of the three sublayers is there."),
         ]
         hint = "Three lines: self-attention, cross-attention, network."
@@ -401,8 +401,8 @@ def _encoder(
 ENCODER_MISTAKES = (
     (_encoder(factor=1), "the embeddings are not multiplied by √D."),
     (_encoder(places=0), "the positional encoding is missing."),
-    (_encoder(places=8**0.5), "√D multiplies the embedding alone."),
-    (_encoder(masked=False), "the mask does not reach the blocks."),
+    (_encoder(places=8**0.5), "only the embeddings are multiplied by √D, not the positions."),
+    (_encoder(masked=False), "the mask is not passed to the blocks."),
 )
 
 
@@ -493,10 +493,10 @@ def _training_step(
 
 TRAINING_MISTAKES = (
     (_training_step(shift=False), "target and labels are the same: shift the labels by one."),
-    (_training_step(masked=False), "labels that are padding take part in the loss."),
+    (_training_step(masked=False), "labels that are padding are included in the loss."),
     (_training_step(softmaxes=2), "no softmax before cross_entropy, which contains one."),
-    (_training_step(clears=False), "gradients of the step before are still there: zero_grad."),
-    (_training_step(steps=False), "no change: the order is zero_grad, backward, step."),
+    (_training_step(clears=False), "the gradients of the step before are still there: zero_grad."),
+    (_training_step(steps=False), "the parameters do not change: zero_grad, backward, step."),
 )
 
 

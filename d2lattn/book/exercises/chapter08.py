@@ -45,7 +45,7 @@ def check_by_hand(
     for what, answer, expected, raw, place in hands:
         x, y = raw
         mistakes = [
-            (raw, f"that is {what} before its rotation; position {place} rotates it."),
+            (raw, f"that is {what} before its rotation; rotate it by its position, {place}."),
             ((y, -x), "it was rotated clockwise; rotate counterclockwise."),
             ((-y, x), "it was rotated by one position only."),
         ]
@@ -59,7 +59,7 @@ def check_by_hand(
     hint = "The dot product is not {:g}: take that of the two rotated vectors."
     judge_number(score, 7, numbers, hint, "the dot product")
     numbers = {7: "With the positions exchanged, the distance is −3: that is another rotation."}
-    hint = "With the positions exchanged it is not {:g}: rotate the query by 450°, the key by 180°."
+    hint = "With exchanged positions, it is not {:g}: rotate the query by 450°, the key by 180°."
     judge_number(swapped, -7, numbers, hint, "the dot product with the positions exchanged")
     return "7 at a distance of 3 and −7 at −3: rotation distinguishes before from after."
 
@@ -101,7 +101,7 @@ def check_step(step: Function) -> str:
         wrong = [(_step(*given, start, turned), hint) for start, turned, hint in mistakes]
         hint = "Rotate the query and the keys by their own positions, and no value."
         compare(step, given, expected, wrong, hint, "it", case)
-    return "query and keys are rotated by their own positions, and values are not rotated."
+    return "the query and the keys are rotated by their positions, and values are not rotated."
 
 
 def _rotary(q: Tensor, i: int, k: Tensor, j: int) -> Tensor:
@@ -144,7 +144,7 @@ def check_convert(convert: Function) -> str:
         reordered = (
             (W, "the rows have their old order."),
             (_converted(W, 1), "heads are mixed: reorder the rows within each head."),
-            (back, "that is the way back, from halves to pairs."),
+            (back, "this is the reverse order, from halves to pairs."),
         )
         hint = "In each head: rows 0, 2, 4, …, then 1, 3, 5, …"
         given = W, num_heads
@@ -174,15 +174,15 @@ def check_rotary(rotary: Function) -> str:
         mistakes = (
             (X, "Nothing has been rotated."),
             (_turn(X, omega, start), "These are the pairs (0, 1), (2, 3): pair m is (m, m + D/2)."),
-            (_halves(X), "The first row stands at position `start`, not at 0."),
-            (_halves(X, start + 1), "Positions count from 0: the first row stands at `start`."),
+            (_halves(X), "The position of the first row is `start`, not 0."),
+            (_halves(X, start + 1), "Count positions from 0: the first row has position `start`."),
             (_halves(X, start, sign=-1), "It rotates clockwise: which of x and y gets the minus?"),
-            (_halves(X, start, by=2), "The exponent is −2m/D; yours falls twice as fast."),
+            (_halves(X, start, by=2), "The exponent is −2m/D; yours is twice as large."),
             (torch.cat((-y, x), dim=-1), "That is a rotation by 90° at every position."),
         )
         hint = "x cos − y sin, and x sin + y cos, on the two halves."
         compare(rotary, (X, start), expected, mistakes, hint, "it", case)
-    return "pairs are half a width apart, and each row is rotated by its own position."
+    return "paired entries are half a width apart, and each row is rotated by its own position."
 
 
 def _sloped(Q: Tensor, K: Tensor, by: float) -> Tensor:
@@ -228,8 +228,8 @@ def check_extend(extend: Function) -> str:
         scores = (Q @ K.T / math.sqrt(width) + extra).masked_fill(later, -torch.inf)
         result, expected = scores.softmax(dim=-1), _sloped(Q, K, slope)
         mistakes = (
-            (0, "No weight has changed: what all keys share cancels in the softmax."),
-            (-slope, "Now distant keys gain. The farther a key, the more is to be subtracted."),
+            (0, "No weight has changed: a term that all keys share cancels in the softmax."),
+            (-slope, "Now distant keys gain weight. Subtract more for a more distant key."),
             (slope / math.sqrt(width), "The program divides the new entry by √D, too."),
             (slope * math.sqrt(1 + 1 / width), "The program divides by √D, not by √(D + 1)."),
         )

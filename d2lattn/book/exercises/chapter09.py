@@ -30,7 +30,7 @@ from d2lattn.book.exercises.choices import choice
     "9.1", right=((2, 1.25, 9), (4, 1.8125, 7.25), 4), wrong=[((2, 1.25, 9), (4, 1.8125, 7.25), 3)]
 )
 def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float) -> str:
-    """Scores 0, 2 and then 4, 3 with powers of 2, values 4, 8 and then 2, 6, by two tiles."""
+    """Scores 0, 2 and then 4, 3 with powers of 2, values 4, 8 and then 2, 6, in two tiles."""
     one, two = torch.tensor([2, 1.25, 9]), torch.tensor([4, 1.8125, 7.25])
     mistakes = [
         (torch.tensor([2, 5.0, 36]), "nothing was subtracted: score 2, minus M, is 0."),
@@ -42,15 +42,15 @@ def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float
         (torch.tensor([4, 2.75, 14]), "the sums of tile 1 were not rescaled."),
         (torch.tensor([4, 1.8125, 14]), "u must be rescaled as well, by the same factor."),
         (torch.tensor([4, 2.75, 7.25]), "s must be rescaled as well, by the same factor."),
-        (torch.tensor([4, 2.125, 9.5]), "M has grown by 2, so the factor is 2 to the −2, ¼."),
+        (torch.tensor([4, 2.125, 9.5]), "M has grown by 2, so the factor is 2⁻² = ¼."),
         (torch.tensor([4, 1.5, 5]), "that is tile 2 alone."),
-        (torch.tensor([2, 7.25, 29]), "the largest score so far is 4 now."),
+        (torch.tensor([2, 7.25, 29]), "the largest score so far is now 4."),
     ]
     hint = "Multiply both sums of tile 1 by ¼, then add the new keys."
     judge_tensor(second, two, mistakes, hint, "what is kept after tile 2")
     means = {
         7.25: "7.25 is u: it must still be divided by s.",
-        (7.2 + 10 / 3) / 2: "That is the mean of the outputs of two tiles; their weights differ.",
+        (7.2 + 10 / 3) / 2: "That is the mean of the outputs of both tiles; their weights differ.",
     }
     hint = "The output is not {:g}: divide u by s."
     judge_number(answer, 4, means, hint)
@@ -106,7 +106,7 @@ def check_attend(attend: Function) -> str:
             lost = "the keys after the last whole tile are lost"
             mistakes = [
                 (False, True, "s was rescaled, and u was not: multiply both by the same factor."),
-                (True, False, f"{lost}: n need not be a multiple."),
+                (True, False, f"{lost}: n need not be a multiple of `tile`."),
                 (
                     False,
                     False,
@@ -120,7 +120,7 @@ def check_attend(attend: Function) -> str:
             ]
             hint = "At each tile, multiply both sums by e^(old M − new M), then add."
             judge_tensor(result, expected, wrong, hint, f"{case}, it")
-    return "both sums are rescaled alike, and the last tile may be short."
+    return "both sums are rescaled by the same factor, and the last tile may be shorter."
 
 
 State = tuple[float, float, float]
@@ -261,13 +261,13 @@ def check_windowed(attention: Function) -> str:
         result = read_tensor(answer, expected, f"{case}, it")
         if result.isnan().any():
             raise WrongAnswer(
-                f"{case}, it has nan: where no key of the first tiles is allowed, M is still −∞, "
+                f"{case}, it contains nan: if no key of the first tiles is allowed, M is still −∞, "
                 "and −∞ − (−∞) is nan. Start M at the lowest finite number."
             )
         mistakes = [
             (n, 0, "all earlier keys are allowed: i − j must be below the window."),
-            (window + 1, 0, "the window has one key too many."),
-            (window - 1, 0, "the window has one key too few."),
+            (window + 1, 0, "the window contains one key too many."),
+            (window - 1, 0, "the window contains one key too few."),
             (window, n, "later keys are allowed: i − j must not be below 0."),
         ]
         wrong = [
@@ -277,6 +277,6 @@ def check_windowed(attention: Function) -> str:
         judge_tensor(result, expected, wrong, hint, f"{case}, it")
     if seen.numel >= n * n:
         raise WrongAnswer(
-            "Right, but one tensor has an entry for each query and key: work by tiles."
+            "Right, but one tensor has an entry for each query and key: work in tiles."
         )
-    return "as PyTorch with this mask, and no tensor is as large as the table."
+    return "it agrees with PyTorch with this mask, and no tensor is as large as the table."

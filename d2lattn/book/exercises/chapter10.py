@@ -31,22 +31,22 @@ def check_keep(keep: Function) -> str:
     """Rows of a cache, (n, D), for the next token, from a listing with two mistakes."""
     for n, window, num_first in ((9, 4, 2), *product(range(1, 7), range(1, 5), range(4))):
         past = torch.arange(1.0, n + 1)[:, None] * torch.tensor([1.0, -1.0])  # row i holds i
-        case = f"with {n} tokens, a window of {window} and {num_first} first ones"
+        case = f"with {n} tokens, a window of {window} and {num_first} first tokens"
         expected = _kept(past, window, num_first)
         recent = past[max(0, n - window + 1) :]  # the next token is in its own window, too
         mistakes = [
             (
                 torch.cat((past[:num_first], recent)),
-                "a token is kept twice: the first ones are still among the last.",
+                "a token is kept twice: the first tokens are still among the last ones.",
             ),
             (
                 torch.cat((past[:num_first], past[-window:])),
-                "it keeps one too many: the next token is itself in its window.",
+                "it keeps one row too many: the next token is itself in the window.",
             ),
-            (recent, "the first tokens have been deleted, but they always stay."),
+            (recent, "the first tokens have been deleted, but they must always be kept."),
             (past, "nothing has been deleted."),
         ]
-        hint = "Compare the last row of a mask that is one token longer."
+        hint = "Compare it with the last row of the mask for one more token."
         given = past, window, num_first
         compare(keep, given, expected, mistakes, hint, "it", case=case)
     return "the window without the next token itself, and each of the first tokens once."
@@ -68,7 +68,7 @@ def check_pooled(pooled: Function) -> str:
         other = W.unflatten(0, (heads // groups, groups, width)).mean(dim=0).flatten(0, 1)
         rows = W.unflatten(0, (groups, width, heads // groups)).mean(dim=2).flatten(0, 1)
         mistakes = (
-            (split.sum(dim=1).flatten(0, 1), "that is the sum; keys would grow with the group."),
+            (split.sum(dim=1).flatten(0, 1), "that is the sum of the heads; take their mean."),
             (split[:, 0].flatten(0, 1), "it keeps only the first head of each group."),
             (other, "a group consists of adjacent heads: 0 and 1 together, not 0 and 2."),
             (rows, "it averages adjacent rows, which belong to one head."),
@@ -131,10 +131,10 @@ def check_cached(step: Function) -> str:
             judge_tensor(kept, expected, wrong, "Project, split, append.", what)
         expected = whole[:, start:end]
         mistakes = (
-            ({"diagonal": 0}, "the diagonal of the mask must move: `tril(P)`."),
-            ({"diagonal": end}, "a new token attends to later ones: use a causal mask."),
+            ({"diagonal": 0}, "the diagonal of the mask must move: use `tril(P)`."),
+            ({"diagonal": end}, "a new token attends to later tokens: use a causal mask."),
             ({"interleaved": False}, "heads 1 and 2 share key head 1: use `repeat_interleave`."),
-            ({"loud": 0.5}, "divide by the root of a head's width, d = 3, not of D."),
+            ({"loud": 0.5}, "divide by the square root of a head's width, d = 3, not of D."),
             ({"loud": 3**0.5}, "the scores are still to be divided by √d."),
         )
         wrong = [(_cached(*given, **how)[0], why) for how, why in mistakes]

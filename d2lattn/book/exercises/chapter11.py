@@ -47,15 +47,15 @@ def check_taken_back(
             "Subtract the features from z, not the value.": sums - value,
         }),
         ("the output", answer, left.sum(dim=0) / below, "Add the rows; divide by the sum of z.", {
-            "That is the output with the pair still in.": before.sum(dim=0) / sums.sum(),
+            "That is the output with the pair still included.": before.sum(dim=0) / sums.sum(),
             "Divide it by the product of the query's features and z.": left.sum(dim=0),
-            "It is divided by the old z.": left.sum(dim=0) / sums.sum(),
+            "You divided it by the sum of the old z.": left.sum(dim=0) / sums.sum(),
         }),
     )  # fmt: skip
     for name, part, expected, hint, mistakes in parts:
         wrong = [(result, why) for why, result in mistakes.items()]
         judge_tensor(part, expected, wrong, hint, name)
-    return "a pair can be subtracted again, if its key and value are still known."
+    return "a pair can be subtracted again if its key and value are still known."
 
 
 def _gated(
@@ -94,9 +94,9 @@ def check_gated_delta(attention: Function) -> str:
     """A matrix that decays and is corrected by the delta rule, from an empty cell."""
     mistakes = (
         ({"decay": "none"}, "S never decays: multiply it by a[t]."),
-        ({"decay": "between"}, "what the key reads is read before S has decayed, not after."),
+        ({"decay": "between"}, "you read S with the key before S has decayed, not after."),
         ({"decay": "after"}, "the new pair decays at once: let S decay before it is corrected."),
-        ({"corrected": False}, "V[t] is written; first subtract what the key reads, K[t] @ S."),
+        ({"corrected": False}, "V[t] itself is written; first subtract what is stored, K[t] @ S."),
         ({"share": False}, "the whole correction is written, not the share b[t] of it."),
         ({"late": True}, "each query reads before its own token has been written."),
     )
@@ -148,9 +148,9 @@ def _chunks(
 def check_chunks(attention: Function) -> str:
     """Squares of at most `size` tokens, and sums for the tokens before them."""
     mistakes = (
-        ({"before": False}, "earlier chunks are missing: add what q reads from S and z."),
-        ({"masked": False}, "within a chunk, tokens see later ones: use `tril`."),
-        ({"twice": True}, "a chunk is added to S and z before its outputs: it counts twice."),
+        ({"before": False}, "earlier chunks are missing: add the products of q with S and z."),
+        ({"masked": False}, "within a chunk, tokens attend to later ones: use `tril`."),
+        ({"twice": True}, "you add a chunk to S and z before you read them: it counts twice."),
         ({"before": False, "masked": False}, "earlier chunks are missing, and so is the mask."),
     )
     for length, size in ((12, 4), (10, 4), (7, 1), (6, 9)):
@@ -158,7 +158,7 @@ def check_chunks(attention: Function) -> str:
         case = f"with {length} tokens in chunks of {size}"
         expected = _chunks(Q, K, V, size)
         wrong = [(_chunks(Q, K, V, size, **how), hint) for how, hint in mistakes]
-        hint = "Add two parts: the products within the chunk, and what q reads from S and z."
+        hint = "Add two parts: the products within the chunk, and those of q with S and z."
         compare(attention, (Q, K, V, size), expected, wrong, hint, "it", case)
     with LargestTensor() as seen:
         call(attention, *_drawn(200, 3, 2), 50)

@@ -12,10 +12,10 @@ from d2lattn.book.exercises.checking import Function, check, compare, judge_numb
 from d2lattn.book.exercises.choices import choice
 
 _TOP_P_SLIPS = {
-    "undivided": "Divide what is left by its sum.",
-    "too few": "The token that brings the sum to p belongs to the set.",
-    "too few, undivided": "The token that brings the sum to p is missing.",
-    "unsorted": "Sort first: the sum starts at the likeliest token.",
+    "undivided": "Divide the probabilities that are left by their sum.",
+    "too few": "The token with which the sum reaches p belongs to the set.",
+    "too few, undivided": "The token with which the sum reaches p is missing.",
+    "unsorted": "Sort first: the sum starts with the likeliest token.",
     "in order": "The result is in sorted order; put each token back where it stood.",
 }
 
@@ -41,7 +41,7 @@ def check_top_p(function: Function) -> str:
         for p in (0.8, 0.5):
             case = f"with {len(probs)} tokens and p = {p}"
             mistakes = [(_top_p(probs, p, slip), hint) for slip, hint in _TOP_P_SLIPS.items()]
-            hint = "Sort, sum up, and keep tokens until the sum reaches p."
+            hint = "Sort, add up, and keep tokens until the sum reaches p."
             compare(function, (probs, p), _top_p(probs, p), mistakes, hint, "it", case=case)
     return "the smallest set that reaches p, and its probabilities sum to 1."
 
@@ -60,8 +60,8 @@ def _parameters(
 def check_parameters(answer: float) -> str:
     """The number of parameters of GPT-2 medium."""
     mistakes = {
-        _parameters(tied=False): "The logits use the table of tokens again; count it once.",
-        _parameters(table=False): "The table of 1,024 positions is missing.",
+        _parameters(tied=False): "The logits use the token embeddings again; count them only once.",
+        _parameters(table=False): "The 1,024 position embeddings are missing.",
         _parameters(biases=False): "The four layers of a block have biases, 9D in all.",
         _parameters(norms=False): "A norm has 2D parameters; there are two in each block.",
         _parameters() - 2048: "There is one more norm after the last block.",
@@ -107,7 +107,7 @@ def check_block(function: Function) -> str:
     lost = normed + attend(normed)
     expected = _block(X, block)
     mistakes = [
-        (norm2(late + network(late)), "You normalise after each sum; normalise each input."),
+        (norm2(late + network(late)), "You normalise each sum; normalise each input instead."),
         (X + network(norm2(once)), "The second sum must start from the result of the first."),
         (once + network(once), "The network must read the norm of its input."),
         (bare + network(norm2(bare)), "The attention must read the norm of its input."),
@@ -149,7 +149,7 @@ def check_attention(function: Function) -> str:
         (_attention(X, W_qkv, torch.eye(12), 3), "The output projection W_o is missing."),
         (_attention(X, W_qkv, W_o, 1), "You used one head; split into num_heads."),
     ]
-    hint = "Project, cut, split, scores, mask, softmax, sum, merge, project."
+    hint = "Project, cut, split, score, mask, apply the softmax, sum, merge, project."
     compare(function, given, expected, mistakes, hint)
     return "the same as PyTorch's layer with a causal mask."
 
@@ -203,4 +203,4 @@ def check_grouped(function: Function) -> str:
     ]
     hint = "Project, split, rotate, repeat, attend under a mask, merge, project."
     compare(function, arguments, expected, mistakes, hint, "the result")
-    return "this is the attention of a LLaMA."
+    return "this is LLaMA's attention."

@@ -50,7 +50,7 @@ def heads(num_heads: int, width: int) -> MultiHeadAttention:
 
 
 class OneLook(nn.Module):
-    """Heads, 16 wide in all; a network behind them gets the question, too."""
+    """Heads of total width 16; a network after them also gets the question."""
 
     def __init__(
         self,
