@@ -95,22 +95,22 @@ EXPERIMENTS = {
         lambda name, seed: [first_symbol.learn(name, seed)[1]],
     ),
     "layers": Experiment(
-        "5: one look and two", {"error": 3, **MULTIPLIED}, cities.LAYERS, measure_layers
+        "5: one head and two heads", {"error": 3, **MULTIPLIED}, cities.LAYERS, measure_layers
     ),
     "looks": Experiment(
-        "5.2: what rescues the single head",
+        "5.2: what helps a single head",
         {"error": 2},
         cities.LOOKS,
         lambda name, seed: [cities.error(cities.fit_look(name, seed), cities.draw_for(name))],
     ),
     "shares": Experiment(
-        "5.3: heads, and numbers of each",
+        "5.3: different numbers and widths of heads",
         {"error": 2},
         SHARES,
         lambda name, seed: [cities.error(cities.fit_share(*SHARES[name], seed))],
     ),
     "reaches": Experiment(
-        "6.4: a word looks only nearby",
+        "6.4: attention to nearby words only",
         {"without positions": 1, "with waves": 1},
         local_attention.REACHES,
         measure_reach,

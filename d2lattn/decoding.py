@@ -6,7 +6,7 @@ lengths `source_valid_lens`, (B,), or None without padding. A translation starts
 `bos`, and ends with `eos` or after `max_len` tokens.
 
 Raises: TypeError for a source or sizes that are not integers; ValueError for sizes below 1, or a
-source that does not fit the model; FloatingPointError where no token is the likeliest, because
+source that does not fit the model; FloatingPointError if no token is the likeliest, because
 scores are NaN or all −∞.
 """
 
@@ -36,7 +36,7 @@ class Hypothesis:
 
 
 def greedy_steps(decoder: Decoder, state: Any, tokens: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Continue `tokens` without end, taking the likeliest token at every step.
+    """Continue `tokens` endlessly, taking the likeliest token at every step.
 
     The decoder needs no source, and runs in the mode (training or eval) that it is in.
 
@@ -112,13 +112,13 @@ def beam_search(
     bos: int = 1,
     eos: int = 2,
 ) -> list[Hypothesis]:
-    """Translate a batch, keeping several hypotheses of each sentence alive.
+    """Translate a batch, keeping several hypotheses for each sentence.
 
     The slots of the beam are filled in order: the first gets the best continuation of itself, the
     second the best one left of the first two, and so on. So the first slot is greedy search, and
-    slots do not depend on how many follow: a larger beam finds whatever a smaller one finds. (The
-    usual beam, which ranks all continuations together, can lose the better translation when it
-    grows.) A finished hypothesis keeps its slot.
+    slots do not depend on how many follow: a larger beam finds all that a smaller one finds. (With
+    the usual beam, which ranks all continuations together, a larger beam can lose the better
+    translation.) A finished hypothesis keeps its slot.
 
     >>> from d2lattn.seq2seq import Seq2SeqDecoder, Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(5, 2, 2, 1), Seq2SeqDecoder(5, 2, 2, 1))

@@ -36,7 +36,7 @@ gaussian.log = lambda u: -(u**2) / 2  # type: ignore[attr-defined]
 
 
 def boxcar(u: Tensor) -> Tensor:
-    """K(u) = 1/2 for ``|u| ≤ 1``, else 0: all keys within one bandwidth count the same.
+    """K(u) = 1/2 for ``|u| ≤ 1``, else 0: all keys within one bandwidth have the same weight.
 
     >>> boxcar(torch.tensor([-1.5, -1.0, 0.0, 0.9])).tolist()
     [0.0, 0.5, 0.5, 0.5]
@@ -45,7 +45,7 @@ def boxcar(u: Tensor) -> Tensor:
 
 
 def epanechnikov(u: Tensor) -> Tensor:
-    """K(u) = 3/4 · max(0, 1 − u²): a parabola, 0 from one bandwidth on (Epanechnikov, 1969).
+    """K(u) = 3/4 · max(0, 1 − u²): a parabola, 0 beyond one bandwidth (Epanechnikov, 1969).
 
     >>> epanechnikov(torch.tensor([-2.0, 0.0, 0.5])).tolist()
     [0.0, 0.75, 0.5625]
@@ -54,7 +54,7 @@ def epanechnikov(u: Tensor) -> Tensor:
 
 
 def triangular(u: Tensor) -> Tensor:
-    """K(u) = ``max(0, 1 − |u|)``: a tent, which some courses call "Epanechnikov".
+    """K(u) = ``max(0, 1 − |u|)``: a triangle, which some courses call "Epanechnikov".
 
     >>> triangular(torch.tensor([-2.0, 0.0, 0.5])).tolist()
     [0.0, 1.0, 0.5]
@@ -156,8 +156,8 @@ def leave_one_out_error(
     1.75
 
     Takes keys and values (K,), K ≥ 2, and the rest as `nadaraya_watson` does. Returns one number,
-    in squared units of the values. It is infinite when some key is out of reach of all others: such
-    a bandwidth predicts nothing there, and must not win a search.
+    in squared units of the values. It is infinite if some key is out of reach of all others: with
+    such a bandwidth, nothing is predicted there, and it must not win a search.
     """
     _check_data(keys=keys, values=values)
     check_shapes(keys=(keys, "K"), values=(values, "K"))
@@ -171,9 +171,9 @@ def leave_one_out_error(
 
 
 class NWKernelRegression(HasAttentionWeights, nn.Module):
-    """Nadaraya-Watson regression with a learnable width: softmax(−((x − xᵢ) w)² / 2).
+    """Nadaraya-Watson regression with a learnable bandwidth: softmax(−((x − xᵢ) w)² / 2).
 
-    ``w`` is one number, 1 / bandwidth. Each query has a row of keys of its own, so that a training
+    ``w`` is one number, 1 / bandwidth. Each query has its own row of keys, so that a training
     point can be predicted without its own key (see :func:`leave_one_out`).
 
     >>> net = NWKernelRegression()

@@ -1,4 +1,4 @@
-"""Valid lengths and masks: which steps of a sequence count, and which keys a query may see.
+"""Valid lengths and masks: which steps of a sequence count, and to which keys a query may attend.
 
 A length n means that the first n steps count; the rest is padding. Lengths are checked here and
 turned into a boolean mask, true where a step counts, which all other code takes. They are integers
@@ -77,7 +77,7 @@ def check_mask(mask: Any, shape: tuple[int, ...]) -> None:
 
 
 def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
-    """Return a mask (Q, K): the last `num_queries` of `num_keys` steps see no later step.
+    """Return a mask (Q, K): the last `num_queries` of `num_keys` steps attend to no later step.
 
     >>> causal_mask(2, 3)
     tensor([[ True,  True, False],
@@ -95,15 +95,15 @@ def window_mask(
     start: int = 0,
     device: torch.device | None = None,
 ) -> Tensor:
-    """Return a mask (Q, K): queries from `start` on see keys less than `window` positions away.
+    """Return a mask (Q, K): queries from `start` on attend to keys less than `window` away.
 
     >>> window_mask(3, 5, window=2, num_first=1, start=2)
     tensor([[ True,  True,  True,  True, False],
             [ True, False,  True,  True,  True],
             [ True, False, False,  True,  True]])
 
-    Keys are at positions 0, 1, …; the window extends in both directions, and every query also sees
-    the first `num_first` keys.
+    Keys are at positions 0, 1, …; the window extends in both directions, and every query also
+    attends to the first `num_first` keys.
     """
     i = torch.arange(start, start + num_queries, device=device).unsqueeze(1)  # (Q, 1)
     j = torch.arange(num_keys, device=device)  # (K,)

@@ -1,4 +1,4 @@
-"""Multi-head attention (chapter 5): several attentions side by side, each on its own projections.
+"""Multi-head attention (chapter 5): several attentions in parallel, each with its own projections.
 
 The heads are an axis of the tensors, so all of them are computed at once. Errors: see `scoring`.
 """
@@ -30,7 +30,7 @@ def split_heads(X: Tensor, num_heads: int) -> Tensor:
 
 
 def merge_heads(X: Tensor) -> Tensor:
-    """Put the pieces of each row side by side again.
+    """Concatenate the pieces of each row again.
 
     >>> merge_heads(torch.tensor([[[[1, 2], [5, 6]], [[3, 4], [7, 8]]]])).tolist()
     [[[1, 2, 3, 4], [5, 6, 7, 8]]]
@@ -69,7 +69,7 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
     """W_o [h_1; …; h_H], where head i is h_i = f(W_i^(q) q, W_i^(k) k, W_i^(v) v).
 
     `W_q`, `W_k` and `W_v` stack the matrices of all heads. The pooling f is the same for all. The
-    input of `W_o` is the heads side by side, so a hook there can see or silence what a head gives.
+    input of `W_o` is the concatenated heads, so a hook there can read or replace a head's output.
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> for matrix in attention.parameters():
@@ -84,19 +84,19 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
     returns (B, Q, num_hiddens). For a query with no valid key this is the bias of `W_o`, or zeros.
 
     D = num_hiddens, a multiple of H = num_heads, is the width of all heads together and of the
-    output; `bias` says whether the four projections add one. `attention` is the pooling f on heads
+    output; `bias` states if the four projections have one. `attention` is the pooling f on heads
     of width D / H, by default `DotProductAttention(dropout)`. Another one, such as
     `AdditiveAttention(D / H, D / H, h, dropout)`, has a dropout of its own; a score of your own is
-    a subclass of either with another `forward`.
+    a subclass of either with a different `forward`.
 
     More options; the first two are for dot products, the last two for self-attention:
 
     - `num_kv_heads`: G, a divisor of H; H / G heads share each of G heads of keys and values, or,
       if G is 1, all share one (Shazeer 2019; Ainslie et al. 2023).
     - `relative`: `RotaryPositions(D / H)` or `LinearBiases(H)`, which make scores depend on the
-      distance of query and key. Keys stand at places 0, 1, …, and queries from `start` on.
-    - `window`: a query sees keys less than `window` places away, before or after it, and the first
-      `num_first` of all (Beltagy et al. 2020; Xiao et al. 2024).
+      distance of query and key. Keys are at positions 0, 1, …, and queries from `start` on.
+    - `window`: a query attends to keys less than `window` positions away, before or after it, and
+      to the first `num_first` keys (Beltagy et al. 2020; Xiao et al. 2024).
 
     >>> attention = MultiHeadAttention(4, 4, 4, 4, 2, 0, num_kv_heads=1, window=1, num_first=1)
     >>> attention.W_k.weight.shape
@@ -158,7 +158,7 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
     ) -> Tensor:
         """Check and project keys and values, unless they are `projected`, and attend.
 
-        The first query stands at place `start`. For `mask` and `gap`, see `attend`.
+        The first query is at position `start`. For `mask` and `gap`, see `attend`.
         """
         if not projected:
             check_floats(self.W_q, queries=queries, keys=keys, values=values)
@@ -192,7 +192,7 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
     def project(self, keys: Tensor, values: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:
         """Return the keys and values of the heads, (B, G, K, D / H) each, once for all queries.
 
-        The first key stands at place `start`; rotary positions turn keys here already.
+        The first key is at position `start`; rotary positions rotate the keys here already.
         """
         k = split_heads(self.W_k(keys), self.num_kv_heads)  # (B, K, G D / H) -> (B, G, K, D / H)
         if isinstance(self.relative, RotaryPositions):
@@ -204,7 +204,7 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
         return k, v
 
     def keep(self, past: Tensor) -> Tensor:
-        """Return those of past keys or values, (B, G, P, D / H), that later queries can see."""
+        """Return those of past keys or values, (B, G, P, D / H), that later queries can reach."""
         n, length = self.num_first, past.shape[2]
         if self.window is None or length < n + self.window:  # one place is for the query itself
             return past
@@ -215,7 +215,7 @@ class MultiHeadAttention(HasAttentionWeights, nn.Module):
     ) -> Tensor:
         """Attend to keys and values from `project`; the weights are (B, H, Q, K).
 
-        The first query stands at place `start`, and keys at 0, 1, …, but `gap` places are missing
+        The first query is at position `start`, keys are at 0, 1, …, but `gap` positions are missing
         after the first `num_first` keys.
         """
         return self(queries, k, v, mask=mask, start=start, gap=gap, projected=True)

@@ -1,8 +1,8 @@
-"""Positions: added to token vectors (chapter 6), or put into the scores alone (chapter 8).
+"""Positions: added to token vectors (chapter 6), or used only in the scores (chapter 8).
 
-`PositionalEncoding` and its kin add positions before the first layer. The others are an option,
-`relative`, of self-attention: `RotaryPositions` turn queries and keys before they are compared,
-`LinearBiases` lower each score in proportion to the distance of its key.
+`PositionalEncoding` and similar classes add positions before the first layer. The others are an
+option of self-attention, `relative`: `RotaryPositions` rotate queries and keys before they are
+compared; `LinearBiases` lower each score in proportion to the distance of its key.
 
 Wrong types raise TypeError; wrong shapes and sizes, and positions past the table, ValueError.
 
@@ -22,8 +22,8 @@ from d2lattn.checks import argument_error, check_floats, check_shapes, check_sha
 def sinusoids(max_len: int, num_hiddens: int, base: float = 10000.0) -> Tensor:
     """Waves of position: p_{i, 2j} = sin(i / 10000^(2j/d)), p_{i, 2j+1} = cos(i / 10000^(2j/d)).
 
-    The first two columns turn by one radian a step, the later ones ever more slowly. An odd width
-    ends with a sine.
+    The first two columns advance by one radian per position, later columns ever more slowly. An
+    odd width ends with a sine.
 
     >>> sinusoids(max_len=3, num_hiddens=4)  # sin i, cos i, sin(i / 100), cos(i / 100)
     tensor([[ 0.0000,  1.0000,  0.0000,  1.0000],
@@ -80,8 +80,8 @@ class PositionalEncoding(_AddedPositions):
     tensor([[[0.8415, 0.5403]]])
 
     Takes sequences (B, T, num_hiddens) and the position of their first step, 0 unless decoding
-    continues from there; returns a tensor of that shape. Dropout is the share of entries that
-    training sets to zero.
+    continues from there; returns a tensor of that shape. Dropout is the fraction of entries that
+    are set to zero in training.
 
     The table `P`, (1, max_len, num_hiddens), is a buffer: it moves with the module, but is not in
     `state_dict`. (If the module was made on the meta device, copy `sinusoids` into it.)
@@ -94,9 +94,9 @@ class PositionalEncoding(_AddedPositions):
 
 
 class LearnedPositionalEncoding(_AddedPositions):
-    """Add a learned vector for each position: `PositionalEncoding` with a table that is trained.
+    """Add a learned vector for each position: `PositionalEncoding` with a trained table.
 
-    A position that no training sequence reached keeps the small random vector it began with.
+    A position that no training sequence reached keeps its small random initial vector.
 
     >>> encoding = LearnedPositionalEncoding(num_hiddens=2, dropout=0, max_len=3)
     >>> _ = encoding.P.data.copy_(torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
@@ -112,7 +112,7 @@ class LearnedPositionalEncoding(_AddedPositions):
 
 
 class NoPositionalEncoding(nn.Module):
-    """Add nothing: for stacks whose attention handles positions itself, or that use none.
+    """Add nothing: for stacks whose attention uses positions itself, or that use none.
 
     >>> NoPositionalEncoding(dropout=0)(torch.ones(1, 1, 2), start=5).tolist()
     [[[1.0, 1.0]]]
@@ -123,15 +123,15 @@ class NoPositionalEncoding(nn.Module):
         self.dropout = nn.Dropout(check_share("dropout", dropout))
 
     def forward(self, X: Tensor, start: int = 0) -> Tensor:
-        """Return X after dropout; `start` makes no difference."""
+        """Return X after dropout; `start` has no effect."""
         return self.dropout(X)
 
 
 class RotaryPositions(nn.Module):
-    """RoPE: turn each pair of entries of queries and keys by an angle that grows with position.
+    """RoPE: rotate each pair of entries of queries and keys by an angle that grows with position.
 
-    The angles are those of `sinusoids`: position i turns pair j by i / base^(2j/d). A query at i
-    and a key at k then score as if the key alone were turned, by the angle of k − i.
+    The angles are those of `sinusoids`: position i rotates pair j by i / base^(2j/d). The score of
+    a query at i and a key at k is the same as if only the key were rotated, by the angle of k − i.
 
     >>> rotary = RotaryPositions(head_dim=2)
     >>> X = torch.tensor([[[[1.0, 0.0], [1.0, 0.0]]]])
@@ -157,7 +157,7 @@ class RotaryPositions(nn.Module):
         self.register_buffer("P", sinusoids(max_len, head_dim, base), persistent=False)
 
     def turn(self, X: Tensor, start: int = 0) -> Tensor:
-        """Turn queries or keys, (B, H, T, head_dim), the first of which stands at `start`."""
+        """Rotate queries or keys, (B, H, T, head_dim); the first is at position `start`."""
         check_floats(X=X)
         check_shapes(X=(X, "...", "T", self.P.shape[1]))
         # A pair (x, y) is the number x + iy, and to turn it by an angle is to multiply it by
@@ -175,12 +175,12 @@ class LinearBiases(nn.Module):
     Head h of H has the slope 2^(−8 h / H), h = 1, …, H.
 
     >>> biases = LinearBiases(num_heads=8)  # slopes 1/2, 1/4, …, 1/256
-    >>> biases.bias(1, 2, start=2)[:2].tolist()  # of a query at place 2, keys at 0 and 1
+    >>> biases.bias(1, 2, start=2)[:2].tolist()  # of a query at position 2, keys at 0 and 1
     [[[-1.0, -0.5]], [[-0.5, -0.25]]]
 
     Pass it as `relative` to `MultiHeadAttention` or to a stack, whose layers may share one. Press
-    et al. only look back; here distance counts both ways. Where the number of heads is no power of
-    two, their code has other slopes.
+    et al. only attend backwards; here, distances in both directions count. If the number of heads
+    is not a power of two, their code has other slopes.
     """
 
     slopes: Tensor
@@ -195,9 +195,9 @@ class LinearBiases(nn.Module):
     def bias(
         self, num_queries: int, num_keys: int, start: int = 0, num_first: int = 0, gap: int = 0
     ) -> Tensor:
-        """Return what is added to the scores, (H, Q, K), of queries from place `start` on.
+        """Return what is added to the scores, (H, Q, K), of queries from position `start` on.
 
-        `gap` places are missing after the first `num_first` keys.
+        `gap` positions are missing after the first `num_first` keys.
         """
         i = torch.arange(start, start + num_queries, device=self.slopes.device)
         j = torch.arange(num_keys, device=i.device)

@@ -1,13 +1,13 @@
 """Scoring functions: masked softmax, additive attention and scaled dot-product attention.
 
 Attention takes queries (B, Q, D), keys (B, K, D'), values (B, K, V) and `valid_lens` (see `masks`;
-None: all keys are valid), and returns (B, Q, V). An axis of heads after the batch works too. Wrong
+None: all keys are valid), and returns (B, Q, V). An axis of heads may follow the batch. Wrong
 types raise TypeError, wrong shapes and lengths ValueError. Queries, keys and values must be finite,
 even masked ones. In place of lengths, `mask` is true where a key is valid; it has the axes of the
-scores, and any of them may be 1. `attend` takes keys that are projected already and a mask instead
-of lengths, and checks nothing; it calls the module, so hooks see both. Dropout is the share of
-weights that training sets to zero; `attention_weights` are the weights before dropout. Dot products
-have second derivatives only where PyTorch's fused kernel has them: not on the CPU.
+scores, and any of them may be 1. `attend` takes keys that have already been projected and a mask
+instead of lengths, and checks nothing; it calls the module, so hooks see both. Dropout is the
+fraction of weights set to zero in training; `attention_weights` are those before dropout. Dot
+products have second derivatives only where PyTorch's fused kernel has them: not on the CPU.
 
 Sources: for additive attention, Bahdanau et al. 2015, appendix A.1.2; for dot products, Vaswani et
 al. 2017, equation 1; d2l.ai section 11.3; the notes' listings 10.3.1 to 10.3.3.
@@ -28,14 +28,14 @@ from d2lattn.masks import Mask, check_mask, length_mask, resolve_mask
 
 
 class HasAttentionWeights:
-    """Mixin that gives `attention_weights`; list it before `nn.Module`.
+    """Mixin that provides `attention_weights`; list it before `nn.Module`.
 
     At the end of `forward`, so that a failed call changes nothing, a module passes `_store_weights`
     a function that computes its weights from tensors without a graph. These, such as queries and
     keys, stay alive until the next pass. Each read computes a new tensor, which the reader may
     change. A module stores the weights of its last forward pass only, so threads that share a
     module share them. Before that pass, and in copies and pickles, there is no such attribute.
-    A score of your own may assign weights instead, which are then read as they are, graph and all.
+    A module of your own may assign weights instead; they are read as they are, with their graph.
     """
 
     _weights: Any = None
@@ -63,10 +63,10 @@ class HasAttentionWeights:
 
 
 def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
-    """Softmax over the last axis, among the first `valid_lens` keys only.
+    """Softmax over the last axis, restricted to the first `valid_lens` keys.
 
-    A row with no valid key gets weights and gradients of zero. Scores of masked keys make no
-    difference, even if they are infinite or NaN.
+    A row with no valid key gets weights and gradients of zero. Scores of masked keys have no
+    effect, even if they are infinite or NaN.
 
     >>> masked_softmax(torch.zeros(2, 1, 4), torch.tensor([2, 4]))
     tensor([[[0.5000, 0.5000, 0.0000, 0.0000]],
@@ -83,7 +83,7 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
 
 
 def softmax_among(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax over the keys that `mask` allows; zeros in rows without any."""
+    """Softmax over the keys that `mask` allows; rows without such a key are zero."""
     if mask is None:
         return F.softmax(scores, dim=-1)
     # A score of minus infinity gets a weight of 0. But in a row of only such
@@ -117,7 +117,7 @@ def additive_scores(queries: Tensor, keys: Tensor, w_v: Tensor) -> Tensor:
     tensor([[[1.0000]]])
 
     Takes projected queries W_q q, (B, Q, h), projected keys W_k k, (B, K, h), and w_v, (h,);
-    returns scores (B, Q, K). An axis of heads after the batch works too.
+    returns scores (B, Q, K). There may be an axis of heads after the batch.
     """
     return _features(queries, keys) @ w_v  # (B, Q, K, h) x (h,) -> (B, Q, K)
 
@@ -135,8 +135,8 @@ class AdditiveAttention(HasAttentionWeights, nn.Module):
     >>> attention(torch.ones(1, 1, 3), torch.ones(1, 3, 2), values, torch.tensor([2]))
     tensor([[[3.]]], grad_fn=<UnsafeViewBackward0>)
 
-    With n = B Q K h, a forward pass and its graph hold n numbers beside tensors of three axes; the
-    backward pass reaches 3 n.
+    With n = B Q K h, a forward pass and its graph store n numbers in addition to tensors of three
+    axes; the backward pass stores up to 3 n.
     """
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float) -> None:
@@ -158,7 +158,7 @@ class AdditiveAttention(HasAttentionWeights, nn.Module):
         mask: Mask = None,
         projected: bool = False,
     ) -> Tensor:
-        """Check and project the keys, unless they are `projected`, and attend."""
+        """Check the inputs and project the keys, unless they are `projected`, and attend."""
         if not projected:
             check_floats(self.w_v, queries=queries, keys=keys, values=values)
             _check_shapes(queries, keys, values, self.query_size, self.key_size)
@@ -170,7 +170,7 @@ class AdditiveAttention(HasAttentionWeights, nn.Module):
         return output
 
     def scores(self, queries: Tensor, projected_keys: Tensor) -> Tensor:
-        """Return w_v^T tanh(W_q q + W_k k), (B, Q, K), with keys projected before."""
+        """Return w_v^T tanh(W_q q + W_k k), (B, Q, K), with projected keys."""
         features = _features(self.W_q(queries), projected_keys)  # (B, Q, K, h)
         return self.w_v(features).squeeze(-1)  # (B, Q, K, h) -> (B, Q, K, 1) -> (B, Q, K)
 
@@ -181,7 +181,7 @@ class AdditiveAttention(HasAttentionWeights, nn.Module):
     def attend(
         self, queries: Tensor, projected_keys: Tensor, values: Tensor, mask: Mask = None
     ) -> Tensor:
-        """Average the values by softmax(w_v^T tanh(W_q q + W_k k)), with keys projected before."""
+        """Average values by the weights softmax(w_v^T tanh(W_q q + W_k k)), with projected keys."""
         return self(queries, projected_keys, values, mask=mask, projected=True)
 
 
@@ -217,10 +217,10 @@ class DotProductAttention(HasAttentionWeights, nn.Module):
     >>> attention.attention_weights
     tensor([[[0.5000, 0.5000, 0.0000]]])
 
-    The weights are computed when they are read, from the last pass's queries, keys and lengths, so
-    read them before you change one of those in place. If queries or keys have changed, reading
-    raises RuntimeError, except in inference mode, where tensors do not count changes. The kernel
-    drops weights itself: `dropout` only holds the share, and hooks on it never fire.
+    The weights are computed when they are read, from the queries, keys and lengths of the last
+    pass, so read them before you change one of these in place. If queries or keys have changed,
+    reading raises RuntimeError, except in inference mode, where tensors do not count changes.
+    The kernel drops weights itself: `dropout` only stores the rate, and hooks on it never fire.
     """
 
     def __init__(self, dropout: float) -> None:
@@ -238,7 +238,7 @@ class DotProductAttention(HasAttentionWeights, nn.Module):
         bias: Callable[[], Tensor] | None = None,
         projected: bool = False,
     ) -> Tensor:
-        """Check, unless the keys are `projected`, and attend."""
+        """Check the inputs, unless the keys are `projected`, and attend."""
         if not projected:
             check_floats(queries=queries, keys=keys, values=values)
             if not (queries.shape == keys.shape == values.shape and 3 <= queries.dim() <= 4):
@@ -253,7 +253,7 @@ class DotProductAttention(HasAttentionWeights, nn.Module):
         return output
 
     def project_keys(self, keys: Tensor) -> Tensor:
-        """Return the keys unchanged: unlike `AdditiveAttention`, a dot product projects nothing."""
+        """Return the keys unchanged: unlike `AdditiveAttention`, this class has no projections."""
         return keys
 
     def attend(
@@ -264,7 +264,7 @@ class DotProductAttention(HasAttentionWeights, nn.Module):
         mask: Mask = None,
         bias: Callable[[], Tensor] | None = None,
     ) -> Tensor:
-        """Average the values by softmax(q^T k / sqrt(d)); the mask broadcasts to the scores.
+        """Average values by weights softmax(q^T k / sqrt(d)); the mask broadcasts to the scores.
 
         Heads of queries (B, H, Q, D) may share keys and values (B, G, K, D), where G divides H; the
         bias, given as a function that returns (H, Q, K), is added to the scores.

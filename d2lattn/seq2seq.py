@@ -1,4 +1,4 @@
-"""Encoders and decoders (chapter 4): the interfaces, and translators built from GRUs.
+"""Encoders and decoders (chapter 4): the interfaces, and translation models built from GRUs.
 
 The batch axis comes first: sequences of tokens are (B, T), their states (B, T, D). Source lengths
 have shape (B,); None means that nothing is padding. Wrong types raise TypeError; wrong shapes and
@@ -7,10 +7,10 @@ lengths, and on the CPU tokens beyond the vocabulary, ValueError.
 The GRUs have the same options:
 
 - `vocab_size`: number of tokens, of the source or of the target, V.
-- `embed_size`: width of a token's vector.
+- `embed_size`: width of the embedding of a token.
 - `num_hiddens`, `num_layers`: D, the width of a state, and the number of GRU layers; the same in
   an encoder and its decoder.
-- `dropout`: the share of embedded entries, and of entries between layers, set to zero.
+- `dropout`: the fraction of embedded entries, and of entries between layers, set to zero.
 
 Sources: Cho et al. 2014, section 2.2, for one context; Bahdanau et al. 2015, section 3, for
 attention; d2l.ai sections 10.6, 10.7 and 11.4; the notes' listing 10.4.2.
@@ -28,7 +28,7 @@ from d2lattn.scoring import AdditiveAttention, HasAttentionWeights
 
 
 class Encoder(nn.Module):
-    """Reads the source; returns whatever the decoder's `init_state` takes."""
+    """Reads the source; returns the arguments of the decoder's `init_state`."""
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Any:
         """Encode source tokens, shape (B, S)."""
@@ -36,7 +36,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Writes the target token by token, from a state that it passes on."""
+    """Generates the target token by token, from a state that it passes on."""
 
     def init_state(self, enc_outputs: Any, enc_valid_lens: Tensor | None = None) -> Any:
         """Make the state before the first target token."""
@@ -97,9 +97,9 @@ class EncoderDecoder(nn.Module):
 class Seq2SeqEncoder(Encoder):
     """A GRU that reads the source and ignores padding.
 
-    In one direction, state h_t knows the tokens up to t. With `bidirectional` a second GRU reads
-    from the end, and h_t joins the states of both at t, so that it knows the whole sentence. Each
-    then has half of the width D, which must be even.
+    In one direction, state h_t depends on the tokens up to t. With `bidirectional`, a second GRU
+    reads from the end, and h_t concatenates the states of both at t, so that it depends on the
+    whole sentence. Each GRU then has half of the width D, which must be even.
 
     >>> encoder = Seq2SeqEncoder(vocab_size=10, embed_size=3, num_hiddens=4, num_layers=2)
     >>> outputs, state = encoder(torch.tensor([[5, 6, 2, 0]]), torch.tensor([3]))
@@ -179,7 +179,7 @@ class PlainState(NamedTuple):
 class Seq2SeqDecoder(_GRUDecoder):
     """The decoder without attention: one context, the encoder's last state, at every step.
 
-    Everything the source says must fit into that one vector, however long the source is.
+    All information about the source must fit into that one vector, however long the source is.
 
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqDecoder(7, 3, 4, 1))
     >>> logits, state = model(torch.tensor([[5, 2]]), torch.tensor([[1, 4, 6]]), torch.tensor([2]))
@@ -219,7 +219,7 @@ class Seq2SeqDecoder(_GRUDecoder):
 
 
 class AttentionState(NamedTuple):
-    """What Bahdanau's decoder carries: its GRU's state, and the source for attention to read."""
+    """What Bahdanau's decoder carries: the state of its GRU, and the source for attention."""
 
     hidden: Tensor  # (num_layers, B, D)
     values: Tensor  # h_t, (B, S, D)
@@ -228,11 +228,11 @@ class AttentionState(NamedTuple):
 
 
 class Seq2SeqAttentionDecoder(HasAttentionWeights, _GRUDecoder, AttentionDecoder):
-    """Bahdanau's decoder: at each step the previous state asks the source for a context.
+    """Bahdanau's decoder: at each step, the previous state is the query for a new context.
 
     c_t' = Σ_t α(s_{t'-1}, h_t) h_t, with additive attention α: the query is the decoder's state
     before the step, keys and values are the encoder's states. Row t' of `attention_weights`,
-    (B, T, S), is where the decoder looked to predict target token t'.
+    (B, T, S), contains the weights with which target token t' was predicted.
 
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
     >>> logits, _ = model(torch.tensor([[5, 2, 0]]), torch.tensor([[1, 4]]), torch.tensor([2]))
@@ -299,7 +299,7 @@ other inputs; with 0.3, the model of chapter 4 translates and aligns long senten
 
 
 def token_embedding(vocab_size: int, embed_size: int, deviation: float) -> nn.Embedding:
-    """Make a table of random vectors, a row for each token."""
+    """Make an embedding table of random vectors, with one row for each token."""
     check_sizes(vocab_size=vocab_size, embed_size=embed_size)
     embedding = nn.Embedding(vocab_size, embed_size)
     nn.init.normal_(embedding.weight, std=deviation)
@@ -307,7 +307,7 @@ def token_embedding(vocab_size: int, embed_size: int, deviation: float) -> nn.Em
 
 
 def embed_tokens(embedding: nn.Embedding, X: Tensor) -> Tensor:
-    """Look tokens up, (B, T) -> (B, T, E); on the CPU, name one that is not in the vocabulary."""
+    """Look up embeddings, (B, T) -> (B, T, E); on the CPU, name a token outside the vocabulary."""
     if not isinstance(X, Tensor) or X.dtype not in (torch.int64, torch.int32):
         raise argument_error(TypeError, "X", X, "a tensor of integers, torch.int64 or torch.int32")
     if X.dim() != 2 or X.numel() == 0:

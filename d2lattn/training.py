@@ -1,4 +1,4 @@
-"""One training loop for every model of the course, and the loss that it lowers."""
+"""One training loop for every model of the course, and the loss that it minimises."""
 
 import math
 import time
@@ -39,7 +39,7 @@ class TranslationBatch(Protocol):
 
     @property
     def target(self) -> Tensor:
-        """Tokens that the decoder is to write, (B, T)."""
+        """Tokens that the decoder should generate, (B, T)."""
 
     @property
     def target_valid_lens(self) -> Tensor:
@@ -50,9 +50,9 @@ def masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """Cross-entropy of the valid target tokens: their mean, in nats per token.
 
     Takes scores of the next token (B, T, V), the true tokens (B, T), and how many of each row
-    count, from 0 to T, (B,). Scores at padding make no difference, even infinite ones.
+    count, from 0 to T, (B,). Scores at padding have no effect, even infinite ones.
 
-    >>> logits = torch.zeros(1, 3, 4)  # four tokens, all as likely: log 4 nats
+    >>> logits = torch.zeros(1, 3, 4)  # four equally likely tokens: log 4 nats
     >>> masked_loss(logits, torch.tensor([[2, 1, 0]]), torch.tensor([2]))
     tensor(1.3863)
 
@@ -84,7 +84,7 @@ def shift_right(targets: Tensor, bos: int = 1) -> Tensor:
 def translation_loss(model: nn.Module, batch: TranslationBatch) -> tuple[Tensor, int]:
     """Return the loss of an encoder-decoder on a batch, and the number of its target tokens.
 
-    Teacher forcing: whatever the model would write, it reads the true target before each token.
+    Teacher forcing: whatever the model predicts, it reads the true target before each token.
     """
     logits, _ = model(batch.source, shift_right(batch.target), batch.source_valid_lens)
     loss = masked_loss(logits, batch.target, batch.target_valid_lens)
@@ -114,8 +114,8 @@ def train(
 ) -> History:
     """Train a model with Adam, in place, and leave it in eval mode, ready to use.
 
-    The same seed gives the same run. Afterwards every random generator has the state it had, and
-    after an error every submodule the mode it had.
+    The same seed gives the same run. Afterwards, every random generator has its former state,
+    and after an error, every submodule has its former mode.
 
     >>> history = train(
     ...     nn.Linear(1, 1),
@@ -129,12 +129,12 @@ def train(
     (True, True)
 
     `loader` returns the batches of one epoch, shuffled by the generator that it gets, and
-    `batch_loss` a batch's mean loss and its number of tokens. `learning_rate` is Adam's at the
-    start; over the last `decay_share` of all steps it falls to 0, see `decay_factor`. Gradients
+    `batch_loss` returns the mean loss of a batch and its number of tokens. `learning_rate` is the
+    initial one; over the last `decay_share` of all steps it falls to 0 (`decay_factor`). Gradients
     longer than `clip_norm` are scaled down to it. `seed` is for shuffling and dropout; initial
     weights are up to the caller. `after_epoch` is called with the history so far, say to record
-    `mean_loss` on other data, and ends the training by returning something true. `progress` shows
-    a bar, which needs tqdm.
+    `mean_loss` on other data, and ends the training if it returns a true value. `progress` shows
+    a progress bar, which requires tqdm.
 
     A loss or a gradient that is not finite raises FloatingPointError; the weights are then those
     before that step.
@@ -183,7 +183,7 @@ def train(
 
 
 def decay_factor(done: float, decay_share: float) -> float:
-    """Return the share of the learning rate that is left when this share of all steps is done.
+    """Return the fraction of the learning rate that is left after this fraction of all steps.
 
     It is 1, and falls to 0 in a straight line over the last `decay_share`.
 

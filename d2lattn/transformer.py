@@ -2,16 +2,16 @@
 
 Sequences of tokens are (B, T), the vectors at their positions (B, T, D). Decoders carry the keys
 and values of earlier steps (a KV cache), so that each step is computed once; with a window, only of
-the steps that can still be seen.
+the steps that are still within reach.
 
 Blocks and stacks have the same options:
 
-- `num_hiddens`: D, the width of a position's vector, the same in an encoder and its decoder.
-- `ffn_num_hiddens`: the width of the network in each block.
+- `num_hiddens`: D, the width of the vector at a position, the same in an encoder and its decoder.
+- `ffn_num_hiddens`: the hidden width of the network in each block.
 - `num_heads`: the number of heads of each attention; it divides D.
-- `dropout`: the share of embedded entries and of each sublayer's output that is set to zero.
+- `dropout`: the fraction of embedded entries and of each sublayer's output that is set to zero.
 - `norm_first`: normalize before each sublayer instead of after, and once at the end (`AddNorm`).
-- `bias`: whether the projections of attention add one.
+- `bias`: whether the projections of attention have one.
 - `cross_attention`: whether a decoder attends to a source.
 - `num_kv_heads`, `relative`, `window`, `num_first`: see `MultiHeadAttention`. Attention to a source
   has only the first of them, because a source has positions of its own.
@@ -26,7 +26,7 @@ and on the CPU tokens beyond the vocabulary, ValueError. Vectors at padding must
 
 Limits: a decoder alone takes no lengths, so the prompts of a batch must be equally long. After a
 cast to half precision and back, sinusoids and slopes stay rounded: make the module anew instead.
-What an exported program gives for a query without a key is up to the program that runs it.
+What an exported program returns for a query without a key depends on its runtime.
 
 Sources: Vaswani et al. 2017, section 3; d2l.ai section 11.7; the notes' section 10.7.
 """
@@ -53,7 +53,7 @@ from d2lattn.seq2seq import AttentionDecoder, Encoder, check_state, embed_tokens
 
 
 class PositionWiseFFN(nn.Module):
-    """W_2 relu(W_1 x + b_1) + b_2: the same small network at every position, each on its own.
+    """W_2 relu(W_1 x + b_1) + b_2: the same small network at every position separately.
 
     >>> ffn = PositionWiseFFN(ffn_num_input=1, ffn_num_hiddens=2, ffn_num_outputs=1)
     >>> for parameter in ffn.parameters():
@@ -161,7 +161,7 @@ class EncoderBlock(nn.Module):
 
 
 class TransformerEncoder(HasAttentionWeights, Encoder):
-    """Tokens, their positions, and a stack of encoder blocks.
+    """Embeddings of tokens, their positions, and a stack of encoder blocks.
 
     Token vectors have length about 1 at first, and are multiplied by sqrt(D), which makes their
     entries about as large as those of the sinusoids.
@@ -235,7 +235,7 @@ class DecoderBlock(nn.Module):
     >>> X, state = block(torch.ones(1, 3, 4), state)
     >>> X.shape, block.attention1.attention_weights.shape, block.attention2.attention_weights.shape
     (torch.Size([1, 3, 4]), torch.Size([1, 2, 3, 3]), torch.Size([1, 2, 3, 5]))
-    >>> X, state = block(torch.ones(1, 1, 4), state)  # a fourth step, which sees all four
+    >>> X, state = block(torch.ones(1, 1, 4), state)  # a fourth step, which attends to all four
     >>> block.attention1.attention_weights.shape
     torch.Size([1, 2, 1, 4])
     """
@@ -270,18 +270,18 @@ class DecoderBlock(nn.Module):
 
     @property
     def self_attention(self) -> MultiHeadAttention:
-        """Another name of `attention1`, which is D2L's."""
+        """Another name for `attention1`, the name in D2L."""
         return self.attention1
 
     @property
     def cross_attention(self) -> MultiHeadAttention | None:
-        """Another name of `attention2`, which is D2L's: attention to the source, if any."""
+        """Another name for `attention2`, the name in D2L: attention to the source, if any."""
         return self.attention2
 
     def init_state(
         self, enc_outputs: Tensor | None = None, enc_valid_lens: Tensor | None = None
     ) -> BlockState:
-        """Start without a past; project the encoder's outputs (B, S, D) once for all steps."""
+        """Start without earlier steps; project the encoder's outputs (B, S, D) only once."""
         attention = self.cross_attention
         if attention is None:
             for name, value in (("enc_outputs", enc_outputs), ("enc_valid_lens", enc_valid_lens)):
@@ -330,17 +330,17 @@ class DecoderBlock(nn.Module):
 
 
 class TransformerState(NamedTuple):
-    """What a Transformer's decoder carries: where it is, and what each block keeps."""
+    """What a Transformer's decoder carries: its position, and what each block keeps."""
 
     position: int  # of the next step
     blocks: tuple[BlockState, ...]
 
 
 class TransformerDecoder(HasAttentionWeights, AttentionDecoder):
-    """Tokens, their positions, a stack of decoder blocks, and scores of the next token.
+    """Embeddings of tokens, positions, a stack of decoder blocks, and scores of the next token.
 
     A pass may take all tokens at once, as in training, or continue from the state of another pass,
-    as in decoding; either way no step sees a later one, and the scores are the same.
+    as in decoding; either way, no step attends to a later one, and the scores are the same.
 
     >>> encoder, decoder = TransformerEncoder(9, 4, 8, 2, 3), TransformerDecoder(7, 4, 8, 2, 3)
     >>> state = decoder.init_state(encoder(torch.tensor([[5, 6, 2]])))
@@ -352,7 +352,7 @@ class TransformerDecoder(HasAttentionWeights, AttentionDecoder):
     >>> decoder.attention_weights.shape  # of the last pass, (B, layers, H, T, S)
     torch.Size([1, 3, 2, 2, 3])
 
-    Without an encoder it is a language model:
+    Without an encoder, the decoder is a language model:
 
     >>> decoder = TransformerDecoder(7, 4, 8, 2, 3, cross_attention=False)
     >>> scores, state = decoder(torch.tensor([[1, 4, 5]]), decoder.init_state())

@@ -1,7 +1,7 @@
 """Switch heads off, and measure what each of them adds to the output (chapter 5b).
 
-The input of `W_o` is the heads side by side, so a hook there sees each head's share, and can put
-something else in its place. A compiled attention ignores hooks that are added later.
+The input of `W_o` is the concatenated heads, so a hook there sees the output of each head and can
+replace it. A compiled attention ignores hooks that are added later.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -55,12 +55,12 @@ def value_lengths(attention: MultiHeadAttention, values: Tensor) -> Tensor:
 def head_contributions(attention: MultiHeadAttention, values: Tensor) -> Tensor:
     """Measure what each key adds to each output through each head: weight times `value_lengths`.
 
-    A weight says how much of a value is taken; the value may still be short, or `W_o` may drop it.
+    A weight says how much of a value is used; the value may still be short, or `W_o` may remove it.
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
     >>> values = torch.tensor([[[3.0, 0.0], [3.0, 1.0]]])
-    >>> _ = attention(torch.zeros(1, 1, 2), values, values)  # both heads look at both keys alike
+    >>> _ = attention(torch.zeros(1, 1, 2), values, values)  # both heads weight both keys equally
     >>> head_contributions(attention, values)
     tensor([[[[1.5000, 1.5000]],
     <BLANKLINE>
@@ -78,7 +78,7 @@ def head_contributions(attention: MultiHeadAttention, values: Tensor) -> Tensor:
         TypeError: as `value_lengths` raises.
         ValueError: the shape of `values` is not that of the last call.
 
-    Source: Kobayashi et al. 2020, who look at the heads of a layer together.
+    Source: Kobayashi et al. 2020, who consider the heads of a layer together.
     """
     lengths = value_lengths(attention, values).unsqueeze(2)  # (B, H, 1, K)
     weights = attention.attention_weights  # (B, H, Q, K)

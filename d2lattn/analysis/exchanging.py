@@ -1,4 +1,4 @@
-"""Exchange the encoder's states, one at a time, for another sentence's (chapter 4b)."""
+"""Exchange the encoder's states, one at a time, for those of another sentence (chapter 4b)."""
 
 import torch
 from torch import Tensor
@@ -16,8 +16,8 @@ def exchange_each_state(
 ) -> Tensor:
     """Predict each word with the sentence's own states, and with each one exchanged.
 
-    An exchanged state is the encoder's state at the same place of the other sentence. The decoder
-    sees it at that step alone; earlier steps and the words read so far stay the same.
+    An exchanged state is the encoder's state at the same position in the other sentence. The
+    decoder receives it only at that step; earlier steps and the words read so far stay the same.
 
     >>> from d2lattn.seq2seq import Seq2SeqAttentionDecoder, Seq2SeqEncoder
     >>> model = EncoderDecoder(Seq2SeqEncoder(9, 3, 4, 1), Seq2SeqAttentionDecoder(7, 3, 4, 1))
@@ -35,7 +35,7 @@ def exchange_each_state(
         target: the tokens that the decoder reads and predicts, all of one length, shape (B, T).
 
     Returns:
-        Probabilities of the word written at each step, shape (B, T, S + 1, V): row 0 with nothing
+        Probabilities of the word at each step, shape (B, T, S + 1, V): row 0 with nothing
         exchanged, row 1 + s with state s from the other sentence.
 
     Raises:

@@ -31,7 +31,7 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
         target: the tokens that the decoder reads and predicts, all of one length, shape (B, T).
 
     Returns:
-        Probabilities of the word written at each step, shape (B, T, S + 2, V): row 0 with nothing
+        Probabilities of the word at each step, shape (B, T, S + 2, V): row 0 with nothing
         hidden, row 1 + t with state t hidden, the last row with all of them.
 
     Raises:

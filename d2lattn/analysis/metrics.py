@@ -15,7 +15,7 @@ from d2lattn.checks import argument_error, check_floats, optional_import
 def attention_entropy(weights: Tensor) -> Tensor:
     """Entropy of each row of attention weights in nats, with 0 log 0 = 0.
 
-    It is 0 when a row looks at one key alone (or at none) and log K when it looks at K keys alike.
+    It is 0 if one key (or none) has weight in a row, and log K if K keys have equal weights.
 
     >>> attention_entropy(torch.tensor([[1.0, 0.0], [0.5, 0.5]]))
     tensor([0.0000, 0.6931])
@@ -84,7 +84,7 @@ def bleu(
 def chrf(hypotheses: Sequence[str], references: Sequence[str | Sequence[str]]) -> CorpusScore:
     """chrF2 of a whole corpus by sacrebleu: F-score of the character n-grams, n = 1 to 6.
 
-    A word with a wrong ending counts for something here, and for nothing in BLEU.
+    A word with a wrong ending gets some credit here, and none in BLEU.
 
     It takes sentences as `bleu` does, and raises the same errors.
 
@@ -245,7 +245,7 @@ def shift_links(links: AbstractSet[Link], offset: int, target_length: int) -> fr
 
 
 def diagonal_links(source_length: int, target_length: int) -> frozenset[Link]:
-    """Link each target word to the source word at the same share of its sentence: a baseline.
+    """Link each target word to the source word at the same relative position: a baseline.
 
     Without source words there is nothing to link.
 
@@ -263,7 +263,7 @@ def diagonal_links(source_length: int, target_length: int) -> frozenset[Link]:
 def uniform_links(
     source_length: int, target_length: int, generator: torch.Generator | None = None
 ) -> frozenset[Link]:
-    """Link each target word to a source word drawn at random: what weights say that are all alike.
+    """Link each target word to a source word drawn at random, as equal weights would.
 
     Without source words there is nothing to link.
 

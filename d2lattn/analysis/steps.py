@@ -16,13 +16,13 @@ def teacher_forced_attention(
 ) -> list[Tensor]:
     """Return the attention weights under teacher forcing: a matrix for each pair of a batch.
 
-    The row of a target token is where the decoder looked to predict it. The rows and columns of
-    <eos> are left out, so that words face words; a row may therefore sum to less than 1.
+    The row of a target token contains the weights with which it was predicted. Rows and columns
+    of <eos> are left out, so that only words remain; a row may therefore sum to less than 1.
 
     Args:
         model: an encoder-decoder whose decoder has attention weights of shape (B, ..., T, S).
         batch: pairs with <eos> at the end of both sides.
-        after_reading: give a token the row of the step after, whose input it is.
+        after_reading: give a token the row of the next step, whose input it is.
 
     Returns:
         A matrix of shape (..., target words, source words) for each pair.
@@ -68,7 +68,7 @@ def attention_steps(model: EncoderDecoder, source: Tensor, target: Tensor) -> At
     Args:
         model: an encoder and a Seq2SeqAttentionDecoder, trained or not.
         source: the tokens of a sentence without padding, shape (1, S).
-        target: the tokens to be written, shape (1, T): a true translation or the model's own.
+        target: the tokens to be generated, shape (1, T): a true translation or the model's own.
 
     Raises:
         TypeError: the decoder is another, or source or target hold no integers.

@@ -1,4 +1,4 @@
-"""Figures that sliders draw again with PyTorch, and that stay a plain picture without a kernel."""
+"""Figures that are drawn again when a slider moves; without a kernel, they are plain pictures."""
 
 import base64
 from collections.abc import Callable
@@ -8,11 +8,11 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 class LiveFigure:
-    """A figure that is drawn anew whenever one of its controls moves.
+    """A figure that is drawn again whenever one of its controls moves.
 
-    As the last expression of a cell it shows the controls above the figure where a kernel is
-    running, and the figure alone (drawn with the controls as they start) everywhere else: in the
-    published book and in a notebook that is only opened.
+    As the last expression of a cell, it shows the controls above the figure if a Jupyter kernel is
+    running. Otherwise, in the published book and in a notebook that is only opened, it shows the
+    figure alone, drawn with the initial values of the controls.
 
     Args:
         draw: a function of the controls' values, by name, that returns a matplotlib figure.

@@ -1,4 +1,4 @@
-"""The book's colours, which stand in `palette.json` and nowhere else in Python."""
+"""The book's colours, which are defined in `palette.json` and nowhere else in Python."""
 
 import json
 from functools import cache
@@ -9,7 +9,7 @@ FILE = Path(__file__).with_name("palette.json")
 
 @cache
 def palette() -> dict[str, tuple[str, str]]:
-    """The book's colours by name, each in light and in dark: the one place that has them.
+    """Return the book's colours by name, each for the light and for the dark theme.
 
     >>> palette()["query"]
     ('#1b55a8', '#7ab2ff')
@@ -20,9 +20,9 @@ def palette() -> dict[str, tuple[str, str]]:
 
 @cache
 def unique_colours() -> dict[str, str]:
-    """The colours of a figure by name: those of the light page, no two of them the same.
+    """Return the colours of a figure by name: those of the light theme, all of them different.
 
-    Where two are, the second has one more blue, which nobody sees:
+    If two are the same, the second gets one more unit of blue, which is invisible:
     `website/extensions/plots.py` tells by the colour which of the two is meant.
 
     >>> [unique_colours()[name] for name in ("ink", "weight")]

@@ -33,9 +33,9 @@ def show_heatmaps(
     mask: Any = None,
     annotate: bool | str = False,
 ) -> None:
-    """Draw a grid of matrices as heatmaps on one scale, in ink: the more weight, the more of it.
+    """Draw a grid of matrices as heatmaps with one scale: a larger weight makes a darker cell.
 
-    One bar beside them says the scale, unless the numbers stand in their cells.
+    One bar next to the panels shows the scale, unless the numbers are printed in their cells.
 
     >>> import matplotlib; matplotlib.use("agg")
     >>> show_heatmaps(torch.eye(3).reshape(1, 1, 3, 3), xlabel="Keys", ylabel="Queries")
@@ -44,25 +44,25 @@ def show_heatmaps(
 
     Args:
         matrices: shape (rows, columns, Q, K): a tensor, an array or nested lists of matrices. In
-            each panel queries are rows and keys are columns.
-        xlabel: name of the key axis. Like `ylabel` and titles it may hold mathematics: ``"$K$"``.
+            each panel, queries are rows and keys are columns.
+        xlabel: name of the key axis. Like `ylabel` and titles, it may contain formulas: ``"$K$"``.
         ylabel: name of the query axis.
-        titles: one title a column of panels, or a list of such lists, one a row of panels.
+        titles: one title per column of panels, or a list of such lists, one per row of panels.
         figsize: width and height of the whole figure, in inches.
         cmap: name of a colour map: the book's ``"ink"``, or one of matplotlib's, such as the
             notes' ``"Reds"``.
         vmin: value without ink in every panel; ``None`` or ``"shared"`` takes the smallest value
             that is drawn in any panel.
         vmax: value of full ink, ``None`` or ``"shared"`` likewise. Values outside the scale are
-            drawn like its end, and the bar gets a pointed end to say so.
-        row_labels: Q labels, say the tokens that ask; they are shown as they are, dollars and all.
-        column_labels: K labels, say the tokens that are looked at.
+            drawn like its end, and the bar then has a pointed end.
+        row_labels: Q labels, such as the tokens of the queries; dollar signs are shown as they are.
+        column_labels: K labels, such as the tokens of the keys.
         mask: true where a weight is masked: drawn hatched, and left out of a shared scale. Any
             shape that broadcasts to that of ``matrices``.
         annotate: print each number in its cell, with two decimals or by a format such as ``".1f"``.
 
     Raises:
-        TypeError: if one string stands in place of a list of labels or titles.
+        TypeError: if one string is given instead of a list of labels or titles.
         ValueError: if a shape, a number of labels or titles, the scale, the name of the colours or
             the format of the numbers does not fit.
 
@@ -330,7 +330,7 @@ class Source:
 
 
 def show_source(obj: Any) -> Source:
-    """Show a class or function as the package has it, so that a listing cannot go stale.
+    """Show the source of a class or function, so that a listing is never out of date.
 
     >>> show_source(Source.__repr__)
     def __repr__(self) -> str:

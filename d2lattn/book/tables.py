@@ -25,7 +25,7 @@ def load_results(page: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def format_cell(cell: Any, spec: str) -> str:
-    """Write a cell of a table as its report page shows it.
+    """Format a cell of a table as on its report page.
 
     A cell is a text, a number, or a mean with its range or with the value of each training.
 
@@ -56,7 +56,7 @@ def format_cell(cell: Any, spec: str) -> str:
 
 
 def format_rows(table: dict[str, Any]) -> list[list[str]]:
-    """Write all cells of a table, row by row."""
+    """Format all cells of a table, row by row."""
     specs = [spec for _, spec in table["columns"]]
     return [
         [format_cell(cell, spec) for cell, spec in zip(row, specs, strict=True)]
@@ -65,28 +65,28 @@ def format_rows(table: dict[str, Any]) -> list[list[str]]:
 
 
 def read_tables(page: str | os.PathLike[str]) -> list[Table]:
-    """Give each table of a report page: by the first cell of a row, its other cells.
+    """Return each table of a report page: the other cells of each row, by its first cell.
 
     Args:
         page: the report page, `reference/benchmarks/NAME.md`.
 
     Raises:
         OSError: there are no such results.
-        ValueError: two rows of a table begin alike.
+        ValueError: two rows of a table begin with the same cell.
     """
     return [_by_first_cell(format_rows(table)) for table in load_results(page)["tables"].values()]
 
 
 def read_trainings(page: str | os.PathLike[str], title: str) -> dict[str, list[list[float]]]:
-    """Give the table whose title begins so: of each row and column, the value of each training.
+    """Return the table with this number: for each row and column, the value of each training.
 
     Args:
         page: the report page, `reference/benchmarks/NAME.md`.
-        title: what stands before the colon of the table's title, such as "5.3".
+        title: the part of the table's title before the colon, such as "5.3".
 
     Raises:
         OSError: there are no such results.
-        ValueError: no title, or more than one, begins so.
+        ValueError: no title, or more than one, begins in this way.
     """
     tables = load_results(page)["tables"].values()
     matches = [table for table in tables if table.get("title", "").startswith(f"{title}:")]

@@ -54,5 +54,5 @@ def attend_in_heads(
 def mistakes_in_heads(
     make: Callable[[str], Tensor], slips: Iterable[str]
 ) -> list[tuple[Tensor, str]]:
-    """Give what each slip makes, with its hint."""
+    """Return the output of each mistake, with its hint."""
     return [(make(slip), SLIPS[slip]) for slip in slips]

@@ -1,4 +1,4 @@
-"""What every check shares: the verdict, the three ways to reach it, and safe calls of answers."""
+"""What all checks share: the verdict, three ways to reach it, and safe calls of answers."""
 
 import functools
 import math
@@ -21,7 +21,7 @@ RTOL, ATOL = 1e-4, 1e-5
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check found: prints as its sentence, and is true only for a right answer."""
+    """The result of a check: it prints as a sentence, and is true only for a right answer."""
 
     exercise: str
     correct: bool
@@ -35,7 +35,7 @@ class Verdict:
 
 
 class NotAttempted(Exception):
-    """The stub is still as it was: it gave ``None`` or ``...``."""
+    """The stub is unchanged: it returned ``None`` or ``...``."""
 
 
 class WrongAnswer(Exception):
@@ -47,7 +47,7 @@ class Check:
 
     Whatever happens inside, the reader gets a sentence and never a traceback. New tensors are in
     single precision and on the CPU while a check runs, and random ones are the same at each call,
-    whatever the notebook has set: so an answer meets the numbers that the check was written for.
+    whatever the notebook has set, so that the answer is tried on the numbers of the check.
     """
 
     def __init__(
@@ -119,9 +119,9 @@ def unattempted(answer: Any) -> bool:
 
 
 def call(answer: Callable[..., Any], *arguments: Any, case: str = "") -> Any:
-    """Call a reader's function on copies; a stub, an error or a changed argument is a sentence.
+    """Call a reader's function on copies; report a stub, an error or a changed argument.
 
-    ``case`` says which call this is, such as "with 7 keys", where an answer may fail for one only.
+    ``case`` names the call, such as "with 7 keys", if an answer may fail for only one of them.
     """
     if not callable(answer):
         raise WrongAnswer(f"A function is needed here; this is {type(answer).__name__}.")
@@ -190,7 +190,7 @@ def read_bool(answer: Any, what: str = "the answer") -> bool:
 
 
 def read_parts(answer: Any, count: int, hint: str) -> list[Any]:
-    """Read so many things from a tuple, a list, an array or a tensor, or raise the hint."""
+    """Read this many values from a tuple, a list, an array or a tensor, or raise the hint."""
     parts = answer.tolist() if hasattr(answer, "tolist") else answer
     if not isinstance(parts, tuple | list) or len(parts) != count:
         raise WrongAnswer(hint)
@@ -200,7 +200,7 @@ def read_parts(answer: Any, count: int, hint: str) -> list[Any]:
 
 
 def read_tensor(answer: Any, expected: torch.Tensor, what: str = "the result") -> torch.Tensor:
-    """Read a tensor of the wanted shape, or say which shape it has."""
+    """Read a tensor of the required shape, or report the shape that it has."""
     try:
         result = _read(answer).to(expected.dtype)
     except (TypeError, ValueError, RuntimeError):
@@ -227,7 +227,7 @@ def expect(answer: Any, expected: torch.Tensor, hint: str, what: str = "the resu
 def agrees(
     result: torch.Tensor, expected: torch.Tensor, rtol: float = RTOL, atol: float = ATOL
 ) -> bool:
-    """Whether a tensor is another in shape and numbers, to some tolerance; nan agrees with nan."""
+    """Whether two tensors agree in shape and numbers, to some tolerance; nan agrees with nan."""
     return result.shape == expected.shape and torch.allclose(
         result, expected, rtol=rtol, atol=atol, equal_nan=True
     )
@@ -240,7 +240,7 @@ def recognise(
     rtol: float = RTOL,
     atol: float = ATOL,
 ) -> None:
-    """Raise the hint of the first foreseen mistake that this answer is.
+    """Raise the hint of the first foreseen mistake that equals this answer.
 
     Args:
         answer: a number, a tensor, or nested lists of numbers; what is none of them is no mistake.
@@ -272,7 +272,7 @@ def compare(
     rtol: float = RTOL,
     atol: float = ATOL,
 ) -> torch.Tensor:
-    """Call a reader's function with what is given, and judge the tensor that it returns.
+    """Call a reader's function with these arguments, and judge the tensor that it returns.
 
     ``what`` names the result, and ``case`` says which call this is, as for `call`; the others are
     those of `judge_tensor`.
@@ -299,7 +299,7 @@ def judge_tensor(
 def module_with(
     answer: Any, sizes: Sequence[int], weights: Mapping[str, torch.Tensor], needs: str
 ) -> torch.nn.Module:
-    """Make a reader's layer, with these weights in place of its own, or say what it needs."""
+    """Make a reader's layer with these weights instead of its own, or report what is missing."""
     layer = call(answer, *sizes)
     if not isinstance(layer, torch.nn.Module):
         raise WrongAnswer(f"a class of layers is needed; it gave {type(layer).__name__}.")
@@ -321,9 +321,9 @@ def judge_number(
     rtol: float = 1e-3,
     atol: float = 0.0,
 ) -> None:
-    """Read a number, and raise the hint of a foreseen one, or another hint unless it is right.
+    """Read a number; raise the hint of a foreseen mistake, or another hint unless it is right.
 
-    ``{}`` in the last hint is where the number goes.
+    The number replaces ``{}`` in the last hint.
     """
     result = read_number(answer, what)
     recognise(result, mistakes.items(), rtol=rtol, atol=atol)
@@ -332,7 +332,7 @@ def judge_number(
 
 
 def judge_letters(answer: Any, right: str, reasons: Mapping[str, str]) -> None:
-    """Read letters from a text or a set, and raise the reason of the first that is not so.
+    """Read letters from a text or a set, and raise the reason of the first wrong one.
 
     Args:
         answer: such as "B", "a, b" or {"A", "B"}.
@@ -351,7 +351,7 @@ def judge_letters(answer: Any, right: str, reasons: Mapping[str, str]) -> None:
 
 
 def judge_statements(answer: Any, claims: Sequence[tuple[bool, str]]) -> None:
-    """Read True or False for each claim, and raise the reason of the first that is not so."""
+    """Read True or False for each claim, and raise the reason of the first wrong one."""
     parts = read_parts(answer, len(claims), f"Give {len(claims)} answers, True or False.")
     for place, ((right, reason), part) in enumerate(zip(claims, parts, strict=True), start=1):
         if read_bool(part, f"your answer to statement {place}") is not right:

@@ -1,4 +1,4 @@
-"""Where two translators of chapter 4b looked, and what hiding a state did: stored, not computed.
+"""Where two translators of chapter 4b attended, and the effects of hiding a state, as stored data.
 
 `tools/store_looks.py` writes the file out of the translators that come with the book.
 """
@@ -18,7 +18,7 @@ NUM_SENTENCES = 500
 
 
 class Look(NamedTuple):
-    """One sentence as one model saw it while it was made to write the true translation."""
+    """The weights and effects of one model for one sentence, with the true translation as input."""
 
     pair: Pair
     weights: Tensor
@@ -30,7 +30,7 @@ class Look(NamedTuple):
 
 
 def load_looks() -> dict[str, list[Look]]:
-    """Give the looks of both models at the first 500 test sentences, which neither learned from.
+    """Return the looks of both models at the first 500 test sentences, which are not training data.
 
     >>> looks = load_looks()["bidirectional"]
     >>> look = looks[0]

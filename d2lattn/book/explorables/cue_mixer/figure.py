@@ -25,7 +25,7 @@ class CueMixer(Explorable):
         queries: the names of m ≤ 12 queries.
         matches: n rows of m numbers, q·kᵢ: how well each key matches each query.
         values: n numbers, the sensory inputs that are pooled.
-        salience: n numbers from 0 to 4, added to the scores whatever the query.
+        salience: n numbers from 0 to 4, added to the scores for every query.
         query: the number of the query, 0 … m − 1.
         strength: from 0 to 8, the length of the query.
         brief: show the choice of query and the values; fold everything else.

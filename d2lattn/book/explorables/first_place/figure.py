@@ -1,4 +1,4 @@
-"""First place (chapter 7b): a short sentence whose first word stands at a later position."""
+"""First place (chapter 7b): a short sentence whose first word is at a later position."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def convert_sentences(name: str, value: Any) -> list[list[str]]:
 
 
 class FirstPlace(Explorable):
-    """What translators write if the first word of both sentences stands at a later position.
+    """The output of translators if the first word of both sentences is at a later position.
 
     Args:
         source: the English words.

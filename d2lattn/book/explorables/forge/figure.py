@@ -1,4 +1,4 @@
-"""Forge (chapter 4b): make a heatmap lie, and see which number notices."""
+"""Forge (chapter 4b): make a heatmap misleading, and see which number reveals it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ Record = dict[str, Any]
 
 
 class Forge(Explorable):
-    """Two translators' heatmaps, which the reader forges.
+    """Heatmaps of two translators, which the reader forges.
 
     The picture is altered (another encoder, rows that carry the neighbour's label, weights left
     white, a colour scale that ends early, a picked sentence) while translation and BLEU stay.
 
-    The evidence: the alignment error rate of the links from each row's largest weight, beside those
-    of the diagonal and of random links (their mean), and how often the word changes when the state
-    pointed at is hidden, beside the mean over all other words' states. <eos> is no source word.
+    The evidence: the alignment error rate of the links from the largest weights, next to the rates
+    of the diagonal and of random links (their mean), and how often the word changes if the state
+    with the largest weight is hidden, next to the mean over the states at other words (not <eos>).
 
     Traits:
         sentence, drawn, shift, threshold, darkest, gold: the forgery. drawn is the number of the

@@ -21,8 +21,8 @@ MOST_PLACES, MOST_SIGNS, MOST_PROGRAMS = 6, 12, 3  # for which a phone has room
 class LookAhead(Explorable):
     """The test for a causal mask: replace one letter, and see at which positions scores change.
 
-    The reader picks a letter that the decoders read and replaces it; below each position stands
-    the largest change of any score there, for each program. All changes were computed before.
+    The reader picks a letter that the decoders read and replaces it; the largest change of a score
+    at each position is shown below it, for each program. All changes were computed before.
 
     Args:
         reads: what the decoders read, T letters.

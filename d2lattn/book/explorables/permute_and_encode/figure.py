@@ -1,4 +1,4 @@
-"""Permute and encode (chapter 6): attention does not know the order; positions tell it."""
+"""Permute and encode (chapter 6): attention ignores the order; positions encode it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Running softmax (chapter 9): keys read in tiles, and the three numbers that are kept."""
+"""Running softmax (chapter 9): keys are read in tiles, and three numbers are kept."""
 
 from typing import Any
 

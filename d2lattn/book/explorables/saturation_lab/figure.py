@@ -1,4 +1,4 @@
-"""Saturation lab (chapter 3): what the width does to scores, softmax and gradient."""
+"""Saturation lab (chapter 3): how the width affects scores, softmax and gradient."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ class SaturationLab(Explorable):
     """Scores a = q·k / (√d · temperature) of random vectors, their softmax and its Jacobian.
 
     All entries are drawn from a standard normal. One query meets 16 keys: that row of attention is
-    shown. 256 more pairs make the histogram, whose variance stands beside d (or 1) / temperature².
+    shown. 256 more pairs give the histogram; its variance is shown next to d (or 1) / temperature².
     The size of the Jacobian J = diag(α) − α αᵀ is its Frobenius norm.
 
     Each trait can be read, set and observed.

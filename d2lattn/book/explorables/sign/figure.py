@@ -45,14 +45,14 @@ def convert_pictures(name: str, value: Any) -> list[Picture]:
 
 
 class Sign(Explorable):
-    """Pictures of attention that the reader signs or does not, and can test by an exchange.
+    """Pictures of attention that the reader signs or not, and can test by replacing a state.
 
     Each picture claims that the translator used its state at the darkest place of a row for a word.
-    The reader may exchange the states of the encoder for another sentence's, one at a time, and
-    sees the word that the translator writes then. Once they have signed or not, three verdicts
-    stand there: *plausible*, the place is one that a person would link; *used*, exchanging the
-    state there turns the word; *needed*, hiding it changes the word. Who signs what is used, and
-    nothing else, is right.
+    The reader may replace states of the encoder by those of another sentence, one at a time, and
+    sees the word that the translator then predicts. After the answer, three verdicts are shown:
+    *plausible*, a person would link the two words; *used*, replacing the state there changes the
+    word; *needed*, hiding the state changes the word. An answer is right if the reader signs what
+    is used, and nothing else.
 
     Traits:
         pictures: 1 to 9, each a mapping with source and other (S words each, the sentence and the

@@ -1,4 +1,4 @@
-"""Swap (chapter 4b): a column's state comes from another sentence, and words turn."""
+"""Swap (chapter 4b): the state of a column comes from another sentence, and words change."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ class Swap(Explorable):
     """A translator's heatmap whose columns are exchanged, one at a time.
 
     The reader picks a column: the encoder's state there then comes from another sentence, which
-    differs in one word, and each row tells which word is the likeliest now. All of it has been
+    differs in one word, and each row shows which word is now the likeliest. All of it has been
     computed before: what is shown are the probabilities that `d2lattn.exchange_each_state` gives,
     to three decimals: a state is exchanged at a row's own step alone. The picture stays that of the
     sentence's own states.

@@ -1,4 +1,4 @@
-"""Tour (chapter 7): the whole Transformer in one drawing, walked block by block.
+"""Tour (chapter 7): the whole Transformer in one drawing, explained block by block.
 
 The drawing and the sentences of the walk are in ``tour.json``.
 """
@@ -25,9 +25,9 @@ SHORT = {stop["name"]: tuple(stop["stops"]) for stop in WALK["short"]}
 
 
 class TransformerTour(Explorable):
-    """Encoder and decoder in one drawing; a walk through the blocks says what each does.
+    """Encoder and decoder in one drawing; at each stop, a block is explained.
 
-    At each of the 17 stops: a sentence or two, the formula, and the shapes that go in and come out
+    At each of the 17 stops: a sentence or two, the formula, and the shapes of input and output
     for the given sentence.
 
     Args:

@@ -17,7 +17,7 @@ TEXT = "the happy cow saw the old dog , and the dog that slept by the door did n
 
 
 class WritersMemory(Explorable):
-    """A text is written token by token; its keys and values are kept, shared or deleted.
+    """A text is generated token by token; its keys and values are kept, shared or deleted.
 
     For each token, `layers` · `kv_heads` keys and as many values of `head_dim` numbers are kept.
     Query heads share them evenly: `query_heads` is a multiple of `kv_heads`.
@@ -32,7 +32,7 @@ class WritersMemory(Explorable):
 
     Traits:
         layers, query_heads, kv_heads, head_dim: the sizes of the model.
-        number_bytes: 1, 2 or 4 bytes a number.
+        number_bytes: 1, 2 or 4 bytes per number.
         window: how many of the last tokens are kept, the newest among them; 0: all.
         num_first: how many of the first tokens are kept besides, 0 to 4.
         written: how many tokens have been written; the query is that of the last.

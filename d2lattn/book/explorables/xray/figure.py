@@ -55,8 +55,8 @@ class TransformerXray(Explorable):
         layer, head: which map is shown large, from 0; at first the last layer's first.
         position: the place that is looked at, from 0; at first that of ">". Behind the end of a
             shorter word's answer, its last place counts.
-        mask: whether no place sees a later one.
-        positions: whether places are told.
+        mask: whether no position attends to a later one.
+        positions: whether positions are encoded.
         forced: whether the true answer is given, as in training.
         lengths: the shortest and the longest word that it learned, which is said beside the figure.
 
