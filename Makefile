@@ -137,6 +137,6 @@ endef
 	@$(PIP) -r requirements.txt
 	@touch $@
 
-.venv/installed: .venv/readers requirements-test.txt
+.venv/installed: .venv/readers requirements-test.txt constraints.txt
 	@$(PIP) -r requirements-test.txt
 	@touch $@

@@ -1,6 +1,6 @@
 """Kernels for `pytest --nbval` that are forks of a process that has imported PyTorch.
 
-Each of the 86 notebooks would otherwise spend six seconds of processor time on the same imports. A
+Each notebook would otherwise spend six seconds of processor time on the same imports. A
 fork server in each worker does them once; a kernel is a fork of it, with an empty namespace.
 """
 

@@ -40,7 +40,7 @@ def test_a_chapter_is_a_folder_with_a_walk():
     assert {layer(path) for path in NOTEBOOKS} == {"walk", "workshop", "deeper", "which"}
     for folder in {path.parent for path in NOTEBOOKS if layer(path) != "which"}:
         assert folder / "walk.ipynb" in NOTEBOOKS
-        assert re.fullmatch(r"\d\d[bc]?-[a-z-]+", folder.name)
+        assert re.fullmatch(r"\d\d[a-z]?-[a-z-]+", folder.name)
 
 
 @each()
