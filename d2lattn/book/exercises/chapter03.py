@@ -118,7 +118,7 @@ def check_additive_attention(additive_attention: Function) -> str:
             expected = layer(*given[:3], lengths)
         case = f"with widths {q} and {k}"
         difference = "You took the difference of the projections; the formula adds them."
-        sum_of_two = "Add the projections first, then take one tanh of the sum."
+        sum_of_two = "Add the projections first, then take the tanh of the sum."
         plain = "The tanh is missing. Without it the query cancels in the softmax."
         additive: Any = _additive
         mistakes = [
@@ -128,7 +128,7 @@ def check_additive_attention(additive_attention: Function) -> str:
             (additive(*given, mask, lambda q, k: q.tanh() + k.tanh()), sum_of_two),
             (additive(*given, mask | True), "The mask is not used: padding has weight."),
             (additive(*given, ~mask), "The mask is inverted: it is true at real keys."),
-            (additive(*given, mask, softmax=-2), "The softmax runs along the keys."),
+            (additive(*given, mask, softmax=-2), "The softmax has to run along the keys."),
         ]
         hint = "Compare each step with the formula and with its shapes."
         compare(additive_attention, (*given, mask), expected, mistakes, hint, case=case)
@@ -228,7 +228,7 @@ def _general(
 
 @check("3b.5", right=(_general,))
 def check_general_attention(attention: Function) -> str:
-    """Attention with the score qᵀ W k, whose query and key differ in width."""
+    """Attention with the score qᵀ W k, for queries and keys of different widths."""
     shapes = (2, 4, 3), (2, 5, 2), (2, 5, 6), (3, 2)
     queries, keys, values, W = (torch.randn(shape) for shape in shapes)
     mask = torch.arange(5) < torch.tensor([2, 4]).view(2, 1, 1)  # (B, 1, K)
@@ -237,11 +237,11 @@ def check_general_attention(attention: Function) -> str:
     mistakes = [
         (_general(*given, mask | True), "The mask is not used: padding has weight."),
         (_general(*given, ~mask), "The mask is inverted: it is true at real keys."),
-        (_general(*given, mask, softmax=-2), "The softmax runs along the keys."),
-        (_general(queries, keys, values, W / 2**0.5, mask), "This score has no division by √d."),
+        (_general(*given, mask, softmax=-2), "The softmax has to run along the keys."),
+        (_general(queries, keys, values, W / 2**0.5, mask), "This score is not divided by √d."),
         ((queries @ W @ keys.mT * mask) @ values, "The softmax is missing."),
     ]
-    hint = "Scores are queries @ W @ keys.mT, then masked softmax."
+    hint = "The scores are queries @ W @ keys.mT; then apply the mask and the softmax."
     compare(attention, (*given, mask), expected, mistakes, hint)
     return "the same as PyTorch's attention of queries @ W: one matrix makes the widths equal."
 
@@ -373,7 +373,7 @@ def _one_more(queries: Tensor, entry: float = 1.0) -> Tensor:
     ],
 )
 def check_one_more(one_more: Function) -> str:
-    """One more entry for each query, so that a column of W_q can do what a bias does."""
+    """Add an entry to each query, so that a column of W_q has the effect of a bias."""
     for count, width in ((3, 4), (5, 2)):
         queries = torch.randn(count, width)
         expected = _one_more(queries)
@@ -383,9 +383,7 @@ def check_one_more(one_more: Function) -> str:
         if agrees(result[:, 1:], queries):
             raise WrongAnswer("Put the new entry at the end, where the new column of W_q is.")
         expect(result[:, :-1], queries, "The query itself should not change.", "your result")
-        recognise(
-            added, [(torch.zeros(count), "A 0 times the new column is 0, so nothing changes.")]
-        )
+        recognise(added, [(torch.zeros(count), "The new column times 0 is 0, so nothing changes.")])
         if not agrees(added, added[:1].expand(count)):
             raise WrongAnswer("A bias is the same for all queries, so the new entry must be, too.")
         mirrored = call(one_more, -queries, case="with the signs of all queries reversed")

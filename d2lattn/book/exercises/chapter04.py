@@ -60,7 +60,7 @@ def check_error_rate(error_rate: Function) -> str:
         ((in_s + in_p) / (a + s), "This grows as the links get better: subtract it from 1."),
         (
             1 - 2 * in_s / (a + s),
-            "That is 1 - F1 with sure links alone. A found link that is possible is no mistake: "
+            "That is 1 - F1 with sure links alone. A found link that is possible is not wrong: "
             "one of the two intersections is with P.",
         ),
         (
@@ -68,11 +68,11 @@ def check_error_rate(error_rate: Function) -> str:
             "Both of your intersections are with P. The first one counts which sure links were "
             "found: it is with S.",
         ),
-        (1 - in_p / a, "That is 1 - precision alone: a sure link left out costs nothing."),
-        (1 - in_s / s, "That is 1 - recall alone: linking all with all would be perfect."),
+        (1 - in_p / a, "That is 1 - precision: a missing sure link does not count."),
+        (1 - in_s / s, "That is 1 - recall: linking every word with every word would be perfect."),
         (
             1 - (in_s + in_p) / (a + p),
-            "You divide by |A| + |P|, so a possible link left out costs something. Only sure ones "
+            "You divide by |A| + |P|, so a missing possible link counts. Only sure links "
             "have to be found.",
         ),
     ]
@@ -136,18 +136,18 @@ class _Decoder(nn.Module):
 
 
 STEP_SLIPS = {
-    "no tanh": "The hyperbolic tangent is missing: without it the query cancels out of the "
+    "no tanh": "The hyperbolic tangent is missing: without it, the query cancels in the "
     "softmax, and the weights are the same at every step.",
     "swapped": "The projections are swapped: W_q is for the query s, W_k for the keys h.",
     "dot product": "That is a dot product. The additive score is w_v^T tanh(W_q s + W_k h).",
-    "no mask": "The padding takes part in the softmax: mask its scores first.",
+    "no mask": "Padding is included in the softmax: mask its scores first.",
     "mask after": "The weights no longer sum to 1: mask the scores, before the softmax.",
     "score 0": "A score of 0 still gets weight, since exp(0) = 1. Use minus infinity.",
     "batch": "The softmax runs along the batch. It runs along the source words.",
     "projected values": "You averaged the projected keys. The values are the states h themselves.",
     "order": "The GRU's input is [context; embedding], in this order.",
     "old state": "The logits are computed from the last state. Use the new one.",
-    "softmax": "These are probabilities. Give the logits; the loss takes the softmax.",
+    "softmax": "These are probabilities. Return the logits; the loss contains the softmax.",
 }
 
 
@@ -160,7 +160,7 @@ def check_step(decoder_class: Function) -> str:
         name: torch.randn(parameter.shape) for name, parameter in reference.named_parameters()
     }
     needs = (
-        "The layers needed are W_k, W_q and w_v (nn.Linear without bias), embedding, gru (an "
+        "The layers needed are W_k, W_q and w_v (nn.Linear without a bias), embedding, gru (an "
         "nn.GRUCell) and dense."
     )
     decoder = module_with(decoder_class, sizes, weights, needs)
@@ -175,7 +175,7 @@ def check_step(decoder_class: Function) -> str:
         logits, state = package(y.unsqueeze(1), state)
         expected = logits.squeeze(1), state.hidden[0], package.attention_weights
         result = read_parts(
-            call(decoder, y, s, h, m, case=case), 3, "Give the logits, the new state, the weights."
+            call(decoder, y, s, h, m, case=case), 3, "Return logits, new state and weights."
         )
         names = "logits", "new state", "weights"
         parts = [
@@ -276,9 +276,9 @@ def check_projections(answer: Sequence[int]) -> str:
     )
     mistakes = {
         (840, 30): "The two are swapped: the first is for keys that are projected once.",
-        (1, 28): "You counted how often W_k is used; each time, all keys pass through it.",
-        (30, 28): "The first is right. At each of the 28 steps, how many keys are projected?",
-        (28, 840): "The second is right. The first: keys belong to the source, not the target.",
+        (1, 28): "You counted how often W_k is used; each time, it projects all keys.",
+        (30, 28): "The first number is right. How many keys are projected at each of the 28 steps?",
+        (28, 840): "The second number is right. Keys belong to the source, not to the target.",
     }
     recognise((once, every_step), mistakes.items(), rtol=0)
     hint = "The first number is {:g}. How many keys does a sentence of 30 tokens have?"
@@ -353,11 +353,11 @@ WRONG_LINKS: tuple[tuple[Callable[[Tensor], set[Link]], str], ...] = (
     ),
     (
         lambda weights: {(w, row - 1) for w, row in _links_of(torch.cat((weights, weights[-1:])))},
-        "The links lie one row too early: row 0 read <bos> and *wrote* French word 0.",
+        "The links are one row too early: step 0 read <bos> and *wrote* French word 0.",
     ),
     (
         lambda weights: {(w, column) for column, w in enumerate(weights.argmax(dim=0).tolist())},
-        "You take the largest weight of each column. The weights of a *row* sum to 1, and a row "
+        "You take the largest weight of each column. The weights of a *row* add up to 1, and a row "
         "belongs to one French word.",
     ),
     (
@@ -373,7 +373,7 @@ WRONG_LINKS: tuple[tuple[Callable[[Tensor], set[Link]], str], ...] = (
 
 @check("4.5", right=(_links_of,), wrong=[wrong for wrong, _ in WRONG_LINKS])
 def check_links(links_of: Function) -> str:
-    """Links read off the weights of all steps, (T + 1, S + 1): <eos> on neither side is a word."""
+    """Links from the weights of all steps, (T + 1, S + 1): <eos> is not a word on either side."""
     for target_length, source_length in ((5, 6), (3, 7), (6, 3)):
         shape = target_length + 1, source_length + 1
         weights = (3 * torch.randn(*shape)).softmax(dim=1)
@@ -423,9 +423,9 @@ def _write(step: Step, s: Tensor, max_len: int, slip: str = "") -> Tensor:
 WRITING_SLIPS = {
     "bos again": "Each step reads <bos>. Feed back the word that was written last.",
     "old state": "Each step starts from the first state. Pass on the new state.",
-    "no end": "You continue after every sentence has its <eos>.",
-    "any": "You stop when the first sentence of the batch has its <eos>. The others continue.",
-    "with bos": "Your output contains <bos>, which was given, not written.",
+    "no end": "You continue after every sentence has ended with <eos>.",
+    "any": "You stop at the first <eos> in the batch. The other sentences are not finished.",
+    "with bos": "Your output contains <bos>, which is an input and not a word that was written.",
 }
 
 
