@@ -21,7 +21,7 @@ WALKS = sorted(
 )
 
 
-# Compressed kilobytes that a phone loads for the first view; of another chapter's page, 300
+# Compressed kilobytes that a phone loads for the first view; of another chapter's page, 200
 LIMITS = {
     "index.html": 130,
     "chapters/which-would-you-sign.html": 150,
@@ -45,7 +45,7 @@ def test_page_works_and_is_light_on_phone_and_desk_in_both_themes(visit, book, p
     opened.finish()
     weights = {file: kilobytes(book / file) for file in opened.files()}
     if page_name.startswith("chapters/") or page_name in LIMITS:
-        problems["weight"] = sum(weights.values()) > LIMITS.get(page_name, 300) and weights
+        problems["weight"] = sum(weights.values()) > LIMITS.get(page_name, 200) and weights
     if page_name != "search.html":  # only it loads the search
         problems["search"] = [file for file in weights if "search" in file]
     opened.change("light", width=1280)
