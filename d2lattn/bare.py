@@ -69,7 +69,8 @@ class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
         self.W_v = nn.Linear(num_hiddens, num_hiddens, bias=False)
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=False)
 
-    def forward(self, queries, keys, values, mask=None):  # mask (B, 1, Q, K)
+    def forward(self, queries, keys, values, mask=None):
+        # mask: broadcasts to (B, H, Q, K), true where a query may attend
         q = split_heads(self.W_q(queries), self.num_heads)  # (B, H, Q, D/H)
         k = split_heads(self.W_k(keys), self.num_heads)  # (B, H, K, D/H)
         v = split_heads(self.W_v(values), self.num_heads)  # (B, H, K, D/H)
@@ -191,9 +192,9 @@ class Transformer(nn.Module):
         self.encoder = TransformerEncoder(source_size, *sizes)
         self.decoder = TransformerDecoder(target_size, *sizes)
 
-    def forward(self, source, target, mask=None):  # mask: (B, 1, 1, S)
+    def forward(self, source, inputs, mask=None):  # mask: (B, 1, 1, S)
         encoded = self.encoder(source, mask)  # (B, S, D)
-        return self.decoder(target, encoded, mask)  # (B, T, V)
+        return self.decoder(inputs, encoded, mask)  # (B, T, V)
 
 
 @torch.no_grad()
@@ -203,7 +204,7 @@ def greedy_decode(model, source, mask=None, max_len=50, bos=1, eos=2):
     tokens = torch.full_like(source[:, :1], bos)  # (B, 1)
     while tokens.shape[1] <= max_len:
         logits = model.decoder(tokens, encoded, mask)  # (B, T, V)
-        best = logits[:, -1:].argmax(dim=-1)  # (B, 1, V) -> (B, 1)
+        best = logits[:, -1:].argmax(dim=-1)  # -1: keeps axis 1, so (B, 1)
         tokens = torch.cat((tokens, best), dim=1)  # (B, T + 1)
         ended = (tokens == eos).any(dim=1)  # (B,)
         if ended.all():

@@ -27,7 +27,9 @@ def chromium() -> Iterator:
     """One headless Chromium for the whole run; if there is none, skip, or fail in CI."""
     executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
-        message = "no Chromium found; install it (Debian: apt-get install chromium-headless-shell) to test pages"
+        message = (
+            "no Chromium found to test pages; on Debian: apt-get install chromium-headless-shell"
+        )
         if os.environ.get("CI") == "true":
             pytest.fail(message, pytrace=False)
         pytest.skip(message)

@@ -48,7 +48,7 @@ def check_gaussian_weights(answer: Any) -> str:
         expected = _gaussian_weights(query, keys, bandwidth)
         mistakes = [
             (torch.exp(score), "These are heights, not weights: divide by their sum."),
-            (torch.softmax(-score, dim=0), "The farthest key has most weight: check the sign."),
+            (torch.softmax(-score, dim=0), "The farthest key has the most weight: check the sign."),
             (torch.softmax(2 * score, dim=0), "The Gaussian's exponent has a factor ½: −u²/2."),
             (torch.softmax(-(difference**2) / 2, dim=0), "Divide the difference by the bandwidth."),
         ]
@@ -147,8 +147,8 @@ def check_noise(answer: Any) -> str:
     result = [read_number(part, f"entry {i}") for i, part in enumerate(read_parts(answer, 3, hint))]
     if result[0] > result[1] > result[2]:
         raise WrongAnswer(
-            "Your bandwidths shrink with the noise. Are they in the order 0.25, 0.5, 1.0, and are "
-            "they bandwidths and not w = 1 / bandwidth?"
+            "Your bandwidths shrink as the noise grows. Are they in the order 0.25, 0.5, 1.0, and "
+            "are they bandwidths and not w = 1 / bandwidth?"
         )
     if not result[0] < result[1] < result[2]:
         raise WrongAnswer(

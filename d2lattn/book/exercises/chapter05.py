@@ -50,7 +50,7 @@ WRONG_SPLITS: tuple[tuple[Callable[[Tensor, int], Tensor], str], ...] = (
     (lambda x, num_heads: x.unflatten(-1, (num_heads, -1)), "Heads are still behind positions."),
     (
         lambda x, num_heads: x.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2),
-        "You distributed the entries one by one. A head gets neighbouring entries.",
+        "You distributed the entries one by one. Each head gets neighbouring entries.",
     ),
 )
 WRONG_MERGES: tuple[tuple[Callable[[Tensor], Tensor], str], ...] = (
@@ -128,7 +128,7 @@ def check_repaired(repaired: Function) -> str:
         mistakes = mistakes_in_heads(partial(attend_in_heads, *given, None), (*HEADS, *ONE_HEAD))
         hint = "Compare each line with the walk's listing, on a batch that you can follow."
         compare(repaired, given, attend_in_heads(*given), mistakes, hint)
-    return "split and merge keep positions together, and the scale is that of a head."
+    return "split and merge keep positions together, and the scale depends on the width of a head."
 
 
 class _MultiHead(nn.Module):
@@ -240,7 +240,7 @@ def check_three_cities(answer: Sequence[float]) -> str:
         raise WrongAnswer("That error remains if the head attends to a and c. It can do better.")
     if 5.6 < left < 6.5:
         raise WrongAnswer(
-            "That is the error of always answering 0: has your head learned anything?"
+            "That is the error of always answering 0: has the model learned anything?"
         )
     if not 1.9 < left < 2.3:
         raise WrongAnswer(f"An error of {left:.2f}? Train longer, and test on more questions.")
@@ -272,7 +272,7 @@ def check_contributions(contributions: Function) -> str:
                 lengths.expand_as(weights),
                 "That is the length of the vectors that arrive. Multiply it by the weight.",
             ),
-            (weights, "These are the weights. How long are the vectors that they multiply?"),
+            (weights, "These are the weights. How long are the vectors that are weighted?"),
             (expected.square(), "That is the squared length; take the square root."),
             (weights * lengths.square(), "Take the square root before the product."),
         ]
@@ -332,7 +332,7 @@ def check_tests(letters: str) -> str:
         raise WrongAnswer('Give four letters from A to D, such as "ABCD".')
     reasons = {
         "D": "Gold links are what a person would draw.",
-        "A": "If the model uses the state, replacing it by another noun's changes the word.",
+        "A": "If the model uses the state, replacing it by that of another noun changes the word.",
         "C": "The weight and two matrices determine how much of a value arrives.",
         "B": "To see what a head adds, switch it off, with the other heads on and off.",
     }

@@ -377,13 +377,18 @@ def check_decoder_block(decoder_block: Function) -> str:
 
 
 def _encoder(
-    factor: float = 8**0.5, places: float = 1, masked: bool = True, listed: bool = False
+    factor: float = 8**0.5,
+    places: float = 1,
+    masked: bool = True,
+    listed: bool = False,
+    std: float = 8**-0.5,
 ) -> type[nn.Module]:
     """Exercise 7.12's class, right or with one of its mistakes, for width 8."""
 
     class Encoder(bare.TransformerEncoder):
         def __init__(self, *sizes: int) -> None:
             super().__init__(*sizes)  # type: ignore[no-untyped-call]
+            nn.init.normal_(self.embedding.weight, std=std)
             if listed:
                 self.__dict__["blocks"] = [*self.blocks]
                 del self._modules["blocks"]
@@ -409,7 +414,7 @@ ENCODER_MISTAKES = (
 @check(
     "7.12",
     right=(_encoder(),),
-    wrong=[*(mistake for mistake, _ in ENCODER_MISTAKES), _encoder(listed=True)],
+    wrong=[*(mistake for mistake, _ in ENCODER_MISTAKES), _encoder(listed=True), _encoder(std=1)],
 )
 def check_encoder(encoder: Function) -> str:
     """An encoder class: embedding, positions and a stack of the walk's blocks."""
@@ -427,6 +432,8 @@ def check_encoder(encoder: Function) -> str:
             "`parameters()` should contain one embedding and all weights of two blocks. Blocks in "
             "a plain list are missing there: use nn.ModuleList."
         )
+    if weights[0].std() > 0.65:  # 56 entries
+        raise WrongAnswer("draw the embedding with nn.init.normal_, with std = num_hiddens**-0.5.")
 
     def output(kind: type[nn.Module]) -> Tensor:
         other = kind(*sizes)
@@ -455,8 +462,8 @@ class _Scorer(_Given, nn.Module):
         super().__init__()
         self.tables = nn.Parameter(torch.randn(2, 6, 6))
 
-    def forward(self, source: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
-        return self.tables[0][target] + self.tables[1][source].mean(dim=1, keepdim=True)
+    def forward(self, source: Tensor, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.tables[0][inputs] + self.tables[1][source].mean(dim=1, keepdim=True)
 
 
 class _Descent(_Given, torch.optim.SGD):
@@ -475,12 +482,12 @@ def _training_step(
     def step(
         model: _Scorer, optimizer: _Descent, source: Tensor, tokens: Tensor, pad: int
     ) -> float:
-        target, labels = (tokens[:, :-1], tokens[:, 1:]) if shift else (tokens, tokens)
-        logits = model(source, target).mT  # (B, V, T)
+        inputs, target = (tokens[:, :-1], tokens[:, 1:]) if shift else (tokens, tokens)
+        logits = model(source, inputs).mT  # (B, V, T)
         for _ in range(softmaxes - 1):  # cross_entropy has one
             logits = logits.softmax(dim=1)
         ignored = pad if masked else -100
-        loss = nn.functional.cross_entropy(logits, labels, ignore_index=ignored)
+        loss = nn.functional.cross_entropy(logits, target, ignore_index=ignored)
         if clears:
             optimizer.zero_grad()
         loss.backward()
@@ -492,8 +499,8 @@ def _training_step(
 
 
 TRAINING_MISTAKES = (
-    (_training_step(shift=False), "target and labels are the same: shift the labels by one."),
-    (_training_step(masked=False), "labels that are padding are included in the loss."),
+    (_training_step(shift=False), "inputs and target are the same: shift the inputs by one."),
+    (_training_step(masked=False), "padding in the target is included in the loss."),
     (_training_step(softmaxes=2), "no softmax before cross_entropy, which contains one."),
     (_training_step(clears=False), "the gradients of the step before are still there: zero_grad."),
     (_training_step(steps=False), "the parameters do not change: zero_grad, backward, step."),
@@ -521,9 +528,9 @@ def check_training_step(training_step: Function) -> str:
         if agrees(result, trained(step)):
             raise WrongAnswer(hint)
     expected = trained(_training_step())
-    expect(result[:3], expected[:3], "It is the mean over real labels.", "the loss of three steps")
+    expect(result[:3], expected[:3], "It is the mean over real tokens.", "the loss of three steps")
     expect(result[3:], expected[3:], "zero_grad, backward, step.", "a parameter after three steps")
-    return "shifted target, masked mean, and the three calls."
+    return "shifted inputs, masked mean, and the three calls."
 
 
 class _Writer(_Given):
