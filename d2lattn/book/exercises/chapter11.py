@@ -97,7 +97,7 @@ def check_gated_delta(attention: Function) -> str:
         ({"decay": "between"}, "you read S with the key before S has decayed, not after."),
         ({"decay": "after"}, "the new pair decays at once: let S decay before it is corrected."),
         ({"corrected": False}, "V[t] itself is written; first subtract what is stored, K[t] @ S."),
-        ({"share": False}, "the whole correction is written, not the share b[t] of it."),
+        ({"share": False}, "the whole correction is written, not the fraction b[t] of it."),
         ({"late": True}, "each query reads before its own token has been written."),
     )
     for length, width, outputs in ((5, 3, 2), (8, 2, 4), (1, 4, 3)):
