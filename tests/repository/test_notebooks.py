@@ -13,7 +13,7 @@ from tools.run_notebooks import CHAPTERS, NOTEBOOKS
 
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
 # Words and minutes of the walk that puts all pieces together.
-LIMITS = {"07-transformer": (2600, 95)}
+LIMITS = {"07-transformer": (2400, 85)}
 
 
 def layer(path: Path) -> str:

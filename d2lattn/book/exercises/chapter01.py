@@ -73,7 +73,7 @@ def check_query(query: Tensor) -> str:
         )
         raise WrongAnswer(
             f"Your query's output is {output:.2f}. {hint} The value 7 belongs to key 1 = (0, 0), "
-            "whose score is 0 for every query. How can 0 be the largest score?"
+            "whose score is 0 for every query. How can 0 be by far the largest score?"
         )
     return f"the output is {output:.2f}: key 1 wins because the other two scores are negative."
 
@@ -148,7 +148,7 @@ def _softmax(scores: Tensor) -> Tensor:
 @check(
     "1.1",
     right=(_softmax,),
-    wrong=[lambda scores: scores.exp() / scores.exp().sum(dim=-1, keepdim=True)],
+    wrong=[lambda scores: _softmax((scores - scores.max()).exp().log())],
 )
 def check_softmax(softmax: Function) -> str:
     """Softmax along the last axis, for scores of any size."""
@@ -166,10 +166,10 @@ def check_softmax(softmax: Function) -> str:
     ]
     recognise(result, mistakes)
     expect(result, scores.softmax(dim=-1), "Each row is exp(score) over its sum.", "your weights")
-    for large in (1000.0, -1000.0):
-        result = call(softmax, scores + large, case=f"with scores near {large:g}")
-        hint = "Subtract the largest score of the row first: that changes no weight."
-        expect(result, (scores + large).softmax(dim=-1), hint, f"with scores near {large:g}, yours")
+    large = scores + torch.tensor([[1000.0], [-1000.0]])  # in each (2, 3)
+    case = "with rows of scores near 1000 and near -1000"
+    hint = "Subtract the largest score of each row first: that changes no weight."
+    expect(call(softmax, large, case=case), large.softmax(dim=-1), hint, f"{case}, yours")
     return "the same as torch.softmax, for large scores, too."
 
 

@@ -217,7 +217,7 @@ def check_bench(answer: Any) -> str:
     gauss, epanech = read_number(first, "the first"), read_number(second, "the second")
     if 1.0 <= gauss <= 1.3 and 0.37 <= epanech <= 0.57:
         raise WrongAnswer("Give the two in the other order: Gaussian first.")
-    # Bandwidths whose leave-one-out error is within 3 % of the least.
+    # Bandwidths whose leave-one-out error is at most 8 % above the least.
     if not 0.37 <= gauss <= 0.57:
         raise WrongAnswer(
             f"With the Gaussian, {gauss:.2f} is not the minimum. Watch the leave-one-out error "
@@ -288,7 +288,7 @@ HONEST, COPIES_SEEN, STILL_DOUBLE = 0.3849, 0.3115, 0.0260
 @check("2.9", right=(0.385,))
 def check_audit(answer: Any) -> str:
     """Check the honest least leave-one-out error of the suspicious sample."""
-    report = "That is the error in the report, which is too good to be true. Print the first rows."
+    report = "That is too good to be true, like the error in the report. Print the first rows."
     mistakes = {
         0.0: report,
         STILL_DOUBLE: report,

@@ -328,9 +328,9 @@ def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Any
     if here in best:
         return "no other threshold of the nineteen has a lower error rate over all pairs."
     reason = (
-        "Too low: many of the links are wrong, so the precision is low."
+        "Too low: at a higher threshold, fewer of the links are wrong."
         if best[-1] > here
-        else "Too high: there are few links, and correct ones are missing, so the recall is low."
+        else "Too high: at a lower threshold, fewer of the correct links are missing."
     )
     raise WrongAnswer(
         f"At {result:.2f} the error rate over all pairs is {rates[here]:.3f}. {reason}"
