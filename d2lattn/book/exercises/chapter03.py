@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lattn.book.exercises.checking import (
@@ -17,6 +18,7 @@ from d2lattn.book.exercises.checking import (
     check,
     compare,
     expect,
+    module_with,
     read_number,
     read_tensor,
     recognise,
@@ -85,53 +87,74 @@ def check_softmax_where(softmax_where: Function) -> str:
     return "masked keys get 0, rows sum to 1, and in a row without a valid key all weights are 0."
 
 
-def _additive(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    W_q: Tensor,
-    W_k: Tensor,
-    w_v: Tensor,
-    mask: Tensor,
-    features: Callable[[Tensor, Tensor], Tensor] = lambda q, k: torch.tanh(q + k),
-    softmax: int = -1,
-) -> Tensor:
-    """Additive attention of a batch; other features or another axis are mistakes."""
-    q, k = (queries @ W_q.T).unsqueeze(-2), (keys @ W_k.T).unsqueeze(-3)
-    scores = features(q, k) @ w_v  # (B, Q, 1, h), (B, 1, K, h) -> (B, Q, K)
-    weights = scores.masked_fill(~mask, -1e9).softmax(dim=softmax)
-    return weights @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
+class _Additive(nn.Module):
+    """Additive attention; other features, another mask or another axis are mistakes."""
+
+    def __init__(
+        self,
+        key_size: int,
+        query_size: int,
+        num_hiddens: int,
+        features: Callable[[Tensor, Tensor], Tensor] = lambda q, k: torch.tanh(q + k),
+        valid: Callable[[Tensor], Tensor] = lambda mask: mask,
+        softmax: int = -1,
+    ) -> None:
+        super().__init__()
+        self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
+        self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
+        self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+        self.features, self.valid, self.softmax = features, valid, softmax
+
+    def forward(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        q, k = self.W_q(queries).unsqueeze(-2), self.W_k(keys).unsqueeze(-3)
+        # (B, Q, 1, h), (B, 1, K, h) -> (B, Q, K, h) -> (B, Q, K)
+        scores = self.w_v(self.features(q, k)).squeeze(-1)
+        weights = scores.masked_fill(~self.valid(mask), -1e9).softmax(dim=self.softmax)
+        return weights @ values  # (B, Q, K) x (B, K, V) -> (B, Q, V)
 
 
-@check("3b.1", right=(_additive,))
-def check_additive_attention(additive_attention: Function) -> str:
-    """Masked additive attention of a batch, as the package computes it."""
+ADDITIVE_SLIPS: list[tuple[dict[str, Any], str]] = [
+    ({"features": lambda q, k: torch.tanh(q - k)}, "The key is added, not subtracted."),
+    (
+        {"features": lambda q, k: torch.tanh(k - q)},
+        "The query is added, not subtracted.",
+    ),
+    (
+        {"features": lambda q, k: q + k},
+        "The tanh is missing. Without it the query cancels in the softmax.",
+    ),
+    (
+        {"features": lambda q, k: q.tanh() + k.tanh()},
+        "Add the projections first, then take the tanh of the sum.",
+    ),
+    ({"valid": lambda mask: mask | True}, "The mask is not used: padding has weight."),
+    ({"valid": lambda mask: ~mask}, "The mask is inverted: it is true at real keys."),
+    ({"softmax": -2}, "The softmax has to run along the keys."),
+]
+"""Exercise 3b.1: mistakes, as arguments of the layer, and their hints."""
+
+
+@check("3b.1", right=(_Additive,), wrong=[partial(_Additive, **slip) for slip, _ in ADDITIVE_SLIPS])
+def check_additive_attention(layer_class: Function) -> str:
+    """Compare a class, of (key_size, query_size, num_hiddens), with the package's layer."""
+    needs = "The layers needed are W_q, W_k and w_v, each nn.Linear with bias=False."
     for q, k, h in ((3, 2, 4), (5, 7, 6)):
-        shapes = (2, 4, q), (2, 5, k), (2, 5, 3), (h, q), (h, k), (h,)
-        given = [torch.randn(shape) for shape in shapes]
+        names, shapes = ("W_q", "W_k", "w_v"), ((h, q), (h, k), (1, h))
+        weights = {f"{n}.weight": torch.randn(s) for n, s in zip(names, shapes, strict=True)}
+        layer = module_with(layer_class, (k, q, h), weights, needs)
+        package = AdditiveAttention(k, q, h, dropout=0)
+        package.load_state_dict(weights)
+        inputs = torch.randn(2, 4, q), torch.randn(2, 5, k), torch.randn(2, 5, 3)
         lengths = torch.tensor([2, 4])
-        mask = torch.arange(5) < lengths.view(2, 1, 1)  # (B, 1, K)
-        layer = AdditiveAttention(k, q, h, dropout=0)
-        weights = {"W_q.weight": given[3], "W_k.weight": given[4], "w_v.weight": given[5][None]}
-        layer.load_state_dict(weights)
-        with torch.no_grad():
-            expected = layer(*given[:3], lengths)
-        case = f"with widths {q} and {k}"
-        difference = "You took the difference of the projections; the formula adds them."
-        sum_of_two = "Add the projections first, then take the tanh of the sum."
-        plain = "The tanh is missing. Without it the query cancels in the softmax."
-        additive: Any = _additive
-        mistakes = [
-            (additive(*given, mask, lambda q, k: torch.tanh(q - k)), difference),
-            (additive(*given, mask, lambda q, k: torch.tanh(k - q)), difference),
-            (additive(*given, mask, lambda q, k: q + k), plain),
-            (additive(*given, mask, lambda q, k: q.tanh() + k.tanh()), sum_of_two),
-            (additive(*given, mask | True), "The mask is not used: padding has weight."),
-            (additive(*given, ~mask), "The mask is inverted: it is true at real keys."),
-            (additive(*given, mask, softmax=-2), "The softmax has to run along the keys."),
-        ]
+        given = *inputs, torch.arange(5) < lengths.view(2, 1, 1)  # the mask is (B, 1, K)
+        mistakes = []
+        for slip, message in ADDITIVE_SLIPS:
+            wrong = _Additive(k, q, h, **slip)
+            wrong.load_state_dict(weights)
+            mistakes.append((wrong(*given).detach(), message))
         hint = "Compare each step with the formula and with its shapes."
-        compare(additive_attention, (*given, mask), expected, mistakes, hint, case=case)
+        expected, case = package(*inputs, lengths).detach(), f"with widths {q} and {k}"
+        compare(layer, given, expected, mistakes, hint, case=case)
     return "the same as d2l.AdditiveAttention: one hidden layer, two widths, and a mask."
 
 
@@ -328,27 +351,39 @@ def _from_lengths(
     return F.scaled_dot_product_attention(queries, keys, values, mask, scale=scale)
 
 
+def _compare_lengths(attention: Function, lengths: Tensor) -> None:
+    """Compare attention with the package's, for such valid lengths."""
+    queries = torch.randn(2, 2, 3)  # B = Q: a wrong axis raises no error
+    keys, values = torch.randn(2, 2, 5, 3)
+    given = queries, keys, values, lengths
+    expected = DotProductAttention(dropout=0)(*given)
+    mistakes = [
+        (_from_lengths(*given, more=1), "One key too many: position n is valid if n < length."),
+        (_from_lengths(*given, more=9), "Every key has weight: the lengths are not used."),
+        (_from_lengths(*given, scale=1.0), "The scores are not divided by √d."),
+    ]
+    if lengths.dim() == 1:
+        each = lengths.expand(2, 2)
+        hint = "Your mask is (B, K), which is read as (Q, K). Give it the shape (B, 1, K)."
+        mistakes.append((_from_lengths(*given[:3], each), hint))
+    hint = "Make the mask from torch.arange(K) and the lengths, then mask the scores."
+    case = f"with lengths of shape {tuple(lengths.shape)}"
+    compare(attention, given, expected, mistakes, hint, case=case)
+
+
 @check("3.7", right=(_from_lengths,))
 def check_from_lengths(attention: Function) -> str:
     """Scaled dot-product attention that takes valid lengths, as the package does."""
     for lengths in (torch.tensor([2, 4]), torch.tensor([[1, 2], [4, 3]])):
-        queries = torch.randn(2, 2, 3)  # B = Q: a wrong axis raises no error
-        keys, values = torch.randn(2, 2, 5, 3)
-        given = queries, keys, values, lengths
-        expected = DotProductAttention(dropout=0)(*given)
-        case = f"with lengths of shape {tuple(lengths.shape)}"
-        mistakes = [
-            (_from_lengths(*given, more=1), "One key too many: position n is valid if n < length."),
-            (_from_lengths(*given, more=9), "Every key has weight: the lengths are not used."),
-            (_from_lengths(*given, scale=1.0), "The scores are not divided by √d."),
-        ]
-        if lengths.dim() == 1:
-            each = lengths.expand(2, 2)
-            hint = "Your mask is (B, K), which is read as (Q, K). Give it the shape (B, 1, K)."
-            mistakes.append((_from_lengths(*given[:3], each), hint))
-        hint = "Make the mask from torch.arange(K) and the lengths, then mask the scores."
-        compare(attention, given, expected, mistakes, hint, case=case)
+        _compare_lengths(attention, lengths)
     return "the same as d2l.DotProductAttention, with a length for each sequence or for each query."
+
+
+@check("3.8", right=(_from_lengths,))
+def check_valid_lens(attention: Function) -> str:
+    """Scaled dot-product attention with one valid length for each sequence."""
+    _compare_lengths(attention, torch.tensor([2, 4]))
+    return "a mask of shape (B, 1, K), before the softmax, and scores divided by √d."
 
 
 check_leak = choice("3.4")
