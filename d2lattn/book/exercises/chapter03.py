@@ -425,4 +425,4 @@ def check_one_more(one_more: Function) -> str:
         mirrored = read_tensor(mirrored, expected, "your result")
         if not agrees(mirrored[:, -1], added):
             raise WrongAnswer("Your entry changes its sign with the queries. Make it a constant.")
-    return "the constant entry is multiplied by a column of W_q, and that column is the bias."
+    return "the constant entry, multiplied by the last column of W_q, is the bias for every query."
