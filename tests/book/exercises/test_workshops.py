@@ -76,6 +76,6 @@ def test_no_solution_makes_an_untouched_stub_right(path):
         assert shown == stored
         assert "not attempted yet" in shown or "not yet" in shown
         stubs += 1
-    assert stubs >= 3
+    assert stubs >= 3 or not cells  # a new chapter's workshop is empty
     torch.set_num_threads(default_threads)
     torch.set_printoptions(profile="default")
