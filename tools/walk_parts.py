@@ -25,7 +25,10 @@ _LABELLED = re.compile(
     r"(?P<answer>.*?)\n(?P=fence)\s*$",
     re.MULTILINE | re.DOTALL,
 )
-_TASK = re.compile(r"^## One for you\n(.*?)(?=\n:{3,}|\n## |\Z)", re.M | re.S)
+# A walk may advise a break after the task: that is no part of it
+_TASK = re.compile(
+    r"^## One for you\n(.*?)(?=\n:{3,}|\n## |\n\*\*[^*\n]*break\.\*\*|\Z)", re.M | re.S
+)
 _TITLE = re.compile(r"^# (\d+\w?)\. (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
 
