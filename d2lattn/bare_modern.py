@@ -69,8 +69,9 @@ class RMSNorm(nn.Module):  # g x / sqrt(mean(x^2)): no mean, no shift
         self.weight = nn.Parameter(torch.ones(num_hiddens))
 
     def forward(self, X):  # (B, N, D)
-        size = X.square().mean(dim=-1, keepdim=True)  # (B, N, 1)
-        return self.weight * X * (size + 1e-6).rsqrt()
+        x = X.float()  # squares of half precision can overflow
+        size = x.square().mean(dim=-1, keepdim=True)  # (B, N, 1)
+        return self.weight * (x * (size + 1e-6).rsqrt()).to(X)
 
 
 class SwiGLU(nn.Module):  # W_down (silu(W_gate x) * W_up x)

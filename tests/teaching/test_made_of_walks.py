@@ -24,6 +24,7 @@ def test_parts_of_a_walk_are_complete(walk):
     assert len(walk.predictions) == len(re.findall(r"\{dropdown\} \*Predict first", text))
     assert walk.predictions
     assert len(walk.task) > 100
+    assert "place to stop" not in walk.task
     assert walk.answer.strip()
     assert walk.take_away
     assert walk.number in walk_parts.questions()

@@ -245,7 +245,7 @@ def check_distance_attention(attention: Function) -> str:
 def _general(
     queries: Tensor, keys: Tensor, values: Tensor, W: Tensor, mask: Tensor, softmax: int = -1
 ) -> Tensor:
-    scores = queries @ W @ keys.mT  # (B, Q, q) x (q, k) x (B, k, K) -> (B, Q, K)
+    scores = queries @ W @ keys.mT  # (B, Q, D_q) x (D_q, D_k) x (B, D_k, K) -> (B, Q, K)
     return scores.masked_fill(~mask, -1e9).softmax(dim=softmax) @ values
 
 

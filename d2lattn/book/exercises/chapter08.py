@@ -46,7 +46,7 @@ def check_by_hand(
         x, y = raw
         mistakes = [
             (raw, f"that is {what} before its rotation; rotate it by its position, {place}."),
-            ((y, -x), "it was rotated clockwise; rotate counterclockwise."),
+            ((y, -x), f"that is 90° clockwise, not {90 * place}° counterclockwise."),
             ((-y, x), "it was rotated by one position only."),
         ]
         judge_tensor(
