@@ -122,7 +122,7 @@ def check_left_out_predictions(answer: Any) -> str:
         if _near(result[-1], values[-1]):
             raise WrongAnswer(
                 f"{case} there is the point's own value: its own score is low, but the scores of "
-                "the others are lower. Mask its own score with −inf, not with a large negative number."
+                "the others are lower. Mask its own score with −inf, not with a large number."
             )
         hint = (
             "The weights of the others are lost in rounding next to the point's own weight. Mask "
