@@ -149,7 +149,7 @@ def check_attention(function: Function) -> str:
         (_attention(X, W_qkv, torch.eye(12), 3), "The output projection W_o is missing."),
         (_attention(X, W_qkv, W_o, 1), "You used one head; split into num_heads."),
     ]
-    hint = "Project, cut, split, score, mask, apply the softmax, sum, merge, project."
+    hint = "Project, cut, split, compute scores, mask, apply the softmax, sum, merge, project."
     compare(function, given, expected, mistakes, hint)
     return "the same as PyTorch's layer with a causal mask."
 
