@@ -49,9 +49,7 @@ def check_by_hand(
             ((y, -x), f"that is 90° clockwise, not {90 * place}° counterclockwise."),
             ((-y, x), "it was rotated by only one position."),
         ]
-        judge_tensor(
-            answer, torch.tensor(expected), mistakes, f"Rotate by {90 * place}°.", what
-        )
+        judge_tensor(answer, torch.tensor(expected), mistakes, f"Rotate by {90 * place}°.", what)
     numbers: dict[float, str] = {
         9: "9 is the dot product before the rotation.",
         7 / math.sqrt(2): "Give the dot product itself, not divided by √d.",
@@ -59,7 +57,7 @@ def check_by_hand(
     hint = "The dot product is not {:g}: take that of the two rotated vectors."
     judge_number(score, 7, numbers, hint, "the dot product")
     numbers = {7: "With the positions exchanged, the distance is −3: that is another rotation."}
-    hint = "With the positions exchanged, it is not {:g}: rotate the query by 450° and the key by 180°."
+    hint = "After the exchange, it is not {:g}: rotate the query by 450° and the key by 180°."
     judge_number(swapped, -7, numbers, hint, "the dot product with the positions exchanged")
     return "7 at a distance of 3 and −7 at −3: rotation distinguishes before from after."
 
@@ -173,7 +171,10 @@ def check_rotary(rotary: Function) -> str:
         x, y = X.chunk(2, dim=-1)
         mistakes = (
             (X, "Nothing has been rotated."),
-            (_turn(X, omega, start), "You rotated the pairs (0, 1), (2, 3), …: pair m is (m, m + D/2)."),
+            (
+                _turn(X, omega, start),
+                "You rotated the pairs (0, 1), (2, 3), …: pair m is (m, m + D/2).",
+            ),
             (_halves(X), "The position of the first row is `start`, not 0."),
             (_halves(X, start + 1), "Count positions from 0: the first row has position `start`."),
             (_halves(X, start, sign=-1), "It rotates clockwise: which of x and y gets the minus?"),
@@ -234,6 +235,6 @@ def check_extend(extend: Function) -> str:
             (slope * math.sqrt(1 + 1 / width), "The program divides by √D, not by √(D + 1)."),
         )
         wrong = [(_sloped(Q, K, by), hint) for by, hint in mistakes]
-        hint = "Give all queries the same new entry, and let only the new entries of the keys differ."
+        hint = "Give all queries the same new entry, and let only the keys' new entries differ."
         judge_tensor(result, expected, wrong, hint, f"{case}, a weight")
     return "one coordinate for s j is enough: −s i is the same for all keys of query i."
