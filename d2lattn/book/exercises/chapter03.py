@@ -222,12 +222,12 @@ def check_distance_attention(attention: Function) -> str:
     given = queries, keys, values
     expected = _by_differences(*given, 1.7)
     mistakes = [
-        (_nearest(*given, 1.7, sign=-1), "The sign: a near key needs a high score."),
+        (_nearest(*given, 1.7, sign=-1), "The sign is wrong: a near key needs a high score."),
         (_nearest(*given, 1.7**0.5), "Divide by the square of the bandwidth."),
         (_nearest(*given, 1.7 / 2**0.5), "The factor 1/2 of the Gaussian is missing."),
         (_nearest(*given, 1.0), "The bandwidth is not used."),
         (_nearest(*given, 1.7, norm=0.0), "That is the dot product: the keys' norms are missing."),
-        (_nearest(*given, 1.7, norm=1.0), "Half of the key's squared norm is subtracted."),
+        (_nearest(*given, 1.7, norm=1.0), "Subtract only half of the key's squared norm."),
     ]
     hint = "Multiply out ‖q − k‖², and drop the term that is the same for all keys."
     result = compare(attention, (*given, 1.7), expected, mistakes, hint)
