@@ -13,7 +13,7 @@ from torch import Tensor
 
 import d2lattn as d2l
 from benchmarks import translation
-from d2lattn.corpus import Pair, batches
+from d2lattn.corpus import Batch, Pair, batches
 from d2lattn.corpus.lexicon import lexicon
 from d2lattn.training import evaluating
 
@@ -111,6 +111,15 @@ def articles(pairs: Sequence[Pair]) -> Iterator[tuple[Pair, int, int, int]]:
                 continue
             if own[0] < later[0] and pair.source[own[0]] == "the":
                 yield pair, step, own[0], later[0]
+
+
+def article_steps(batch: Batch) -> Tensor:
+    """Mark the steps of a batch at which `articles` finds a *la*, (B, T)."""
+    steps = torch.zeros_like(batch.target, dtype=torch.bool)
+    for row, pair in zip(steps, batch.pairs, strict=True):
+        for _, step, *_ in articles([pair]):
+            row[step] = True
+    return steps
 
 
 def masculine_like(english: str) -> str:

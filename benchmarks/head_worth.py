@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 import d2lattn as d2l
+from benchmarks.exchanging import article_steps, articles
 from benchmarks.heads import FORMS, OTHERS, fit
 from benchmarks.report import table, write_report
 from benchmarks.translation import (
@@ -29,20 +30,22 @@ GROUPS = ("la",), FORMS, OTHERS, ("est-ce",)  # what may be written where la is 
 CHOICES = [off for count in (0, 1, 2) for off in combinations(range(NUM_HEADS), count)]
 
 
-def chances(translator: Translator, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor]:
+def chances(translator: Translator, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
     """Give the chances of each next word, true words before it, (N, V), and the true words (N,).
 
-    The end of a sentence counts as a word.
+    And where this word is a *la* that translates *the*, (N,). The end of a sentence counts as a
+    word.
     """
     model, vocabs = translator.model, (translator.source_vocab, translator.target_vocab)
-    found, true = [], []
+    found, true, at_la = [], [], []
     with evaluating(model), torch.no_grad():
         for batch in batches(pairs, *vocabs, EVALUATION_BATCH):
             logits, _ = model(batch.source, d2l.shift_right(batch.target), batch.source_valid_lens)
             valid = torch.arange(batch.target.shape[1]) < batch.target_valid_lens[:, None]
             found.append(logits[valid].softmax(dim=-1))  # (B, T, V) -> (N, V)
             true.append(batch.target[valid])
-    return torch.cat(found), torch.cat(true)
+            at_la.append(article_steps(batch)[valid])
+    return torch.cat(found), torch.cat(true), torch.cat(at_la)
 
 
 def measure(seed: int, corpus: Corpus) -> list[list]:
@@ -65,12 +68,12 @@ def measure(seed: int, corpus: Corpus) -> list[list]:
 
 
 def measure_words(translator: Translator, pairs: Sequence[Pair]) -> list[float]:
-    """Give the percentage of wrong words, and at each *la* the mean chance of each group."""
-    probabilities, true = chances(translator, pairs)
+    """Give the percentage of wrong words, and at each such *la* the mean chance of each group."""
+    probabilities, true, at_la = chances(translator, pairs)
     wrong = (probabilities.argmax(dim=-1) != true).double().mean().item()
     groups = [translator.target_vocab.encode(list(words)) for words in GROUPS]
-    at_la = probabilities[true == groups[0][0]].double()  # (N, V)
-    return [100 * wrong, *(at_la[:, group].sum(dim=-1).mean().item() for group in groups)]
+    here = probabilities[at_la].double()  # (N, V)
+    return [100 * wrong, *(here[:, group].sum(dim=-1).mean().item() for group in groups)]
 
 
 def head_lengths(translator: Translator, pairs: Sequence[Pair]) -> list[float]:
@@ -88,7 +91,7 @@ def head_lengths(translator: Translator, pairs: Sequence[Pair]) -> list[float]:
     try:
         for pair in pairs:  # one by one, so that there is no padding
             lengths.clear()
-            _, true = chances(translator, [pair])
+            _, true, _ = chances(translator, [pair])
             means.append((lengths[0][0].sum(dim=-1), len(true)))
     finally:
         hook.remove()
@@ -106,6 +109,7 @@ def results_of(options: argparse.Namespace) -> dict:
         columns += [(f"{what}, {how}", ".3f") for what in words]
     rows = [row for seed in options.seeds for row in measure(seed, corpus)]
     sizes = {name: len(getattr(corpus, name)) for name in ("test", "valid")}
+    sizes["articles"] = len(list(articles(corpus.test)))
     tables = {"heads": table(columns, rows)}
     return {"pairs": len(corpus.train), **sizes, "seeds": options.seeds, "tables": tables}
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 import d2lattn as d2l
 from benchmarks.believing import counted
-from benchmarks.exchanging import WHEN, articles, articles_turned
+from benchmarks.exchanging import WHEN, article_steps, articles, articles_turned
 from benchmarks.report import named, spread, table, write_report
 from benchmarks.translation import (
     EMBED_SIZE,
@@ -79,10 +79,10 @@ def looks_at_la(translator: Translator, pairs: list[Pair]) -> Tensor:
     return torch.stack(found).mean(dim=0)
 
 
-def at_every_la(translator: Translator, pairs: list[Pair], off: Sequence[int]) -> list[float]:
+def at_la(translator: Translator, pairs: list[Pair], off: Sequence[int]) -> list[float]:
     """Give the mean chance of *la*, its other forms and others of its kind with heads off.
 
-    And of how many *la* it is the mean.
+    The mean is taken over the same steps as in `looks_at_la`: where *la* translates *the*.
     """
     model, vocab = translator.model, translator.target_vocab
     groups = [vocab.encode(list(words)) for words in (("la",), FORMS, OTHERS)]
@@ -91,10 +91,9 @@ def at_every_la(translator: Translator, pairs: list[Pair], off: Sequence[int]) -
     with evaluating(model), torch.no_grad(), without:
         for batch in batches(pairs, translator.source_vocab, vocab, EVALUATION_BATCH):
             logits, _ = model(batch.source, d2l.shift_right(batch.target), batch.source_valid_lens)
-            chances = logits[batch.target == groups[0][0]].softmax(dim=-1)  # (N, V)
+            chances = logits[article_steps(batch)].softmax(dim=-1)  # (N, V)
             found.append(torch.stack([chances[:, group].sum(dim=-1) for group in groups], dim=-1))
-    rows = torch.cat(found)
-    return [*rows.mean(dim=0).tolist(), len(rows)]
+    return torch.cat(found).mean(dim=0).tolist()
 
 
 def measure(num_heads: int, seed: int, corpus: Corpus) -> dict:
@@ -113,7 +112,7 @@ def measure(num_heads: int, seed: int, corpus: Corpus) -> dict:
         run["choice"] = min((n for n in valid if n != MEAN), key=valid.__getitem__)
         run["looks"] = looks_at_la(translator, test).tolist()
         cases = {NOTHING: []} | {f"head {head + 1}": [head] for head in range(num_heads)}
-        run["off"] = {name: at_every_la(translator, test, off) for name, off in cases.items()}
+        run["off"] = {name: at_la(translator, test, off) for name, off in cases.items()}
     seconds = f"{translator.seconds:.0f} s"
     print(f"{num_heads} heads, seed {seed}, {seconds}: {run}", file=sys.stderr, flush=True)
     return run
@@ -156,7 +155,7 @@ def sharing_table(four: list[dict], seeds: Sequence[int]) -> dict:
     rows = []
     for seed, run in zip(seeds, four, strict=True):
         looks = [["", ""], *run["looks"]]
-        for (name, (*chances, _)), weights in zip(run["off"].items(), looks, strict=True):
+        for (name, chances), weights in zip(run["off"].items(), looks, strict=True):
             rows.append([f"seed {seed}, {name}", *weights, *chances])
     weights = named(("weight on *the*", "weight on the noun"), ".2f")
     chances = named(("*la*", "its other forms", "others"), ".3f")
@@ -180,7 +179,6 @@ def results_of(options: argparse.Namespace) -> dict:
         "valid": len(corpus.valid),
         "seeds": seeds,
         "sentences": len(list(articles(corpus.test))),
-        "articles": four[0]["off"][NOTHING][-1],
         "tables": {
             "bleu": bleu_table(runs, seeds),
             "links": links_table(one, four, seeds),
