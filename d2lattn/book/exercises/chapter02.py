@@ -121,8 +121,8 @@ def check_left_out_predictions(answer: Any) -> str:
         result = read_tensor(call(answer, keys, values, 0.5), expected, "the predictions")
         if _near(result[-1], values[-1]):
             raise WrongAnswer(
-                f"{case} there is its own value: its own score is low, but the scores of the "
-                "others are lower. Mask it with −inf, not with a large negative number."
+                f"{case} is that point's own value: its score with itself is low, but the scores of "
+                "the others are lower. Mask it with −inf, not with a large negative number."
             )
         hint = (
             "The weights of the others are lost in rounding next to the point's own weight. Mask "
@@ -158,7 +158,7 @@ def check_noise(answer: Any) -> str:
         if not 0.7 < bandwidth / expected < 1.4:
             raise WrongAnswer(
                 f"At noise {noise} your median is {bandwidth:.2f}; ours is {expected:.2f}. Are "
-                "there 50 points in each sample, and is a standard normal multiplied by the noise?"
+                "there 50 points in each sample, and do you multiply standard normal numbers by the noise?"
             )
     return "right. The more noise there is, the more neighbours the average needs."
 
@@ -195,7 +195,7 @@ def check_learned_w(learn_w: Function) -> str:
     result = read_number(call(learn_w, *given), "your w")
     mistakes = [
         (_learned_w(*given, own=0.0), "Each point sees itself. Leave it out of its own keys."),
-        (_learned_w(*given, power=-1), "You divide by w. It is 1/h: multiply the distances."),
+        (_learned_w(*given, power=-1), "You divide by w. But w is 1/h: multiply the distances by it."),
         (_learned_w(*given, kept=1.0), "Gradients add up from step to step: call zero_grad()."),
         (_learned_w(*given, count=12), "The loss is the mean of the squares, not their sum."),
         (_learned_w(*given[:3], -0.5, 3), "The loss rises: subtract rate times the gradient."),
@@ -206,7 +206,7 @@ def check_learned_w(learn_w: Function) -> str:
     hint = "Use the walk's model, its mean squared error and plain gradient descent."
     if not agrees(torch.tensor(result), expected, rtol=1e-3):
         raise WrongAnswer(f"Your w is {result:.4f}; {expected:.4f} is right. {hint}")
-    return "forward, loss, gradient, step: every training in this course has these four."
+    return "forward, loss, gradient, step: every training loop in this course has these four parts."
 
 
 @check("2.6", right=((0.45, 1.1),), wrong=[((1.1, 0.45),), ((0.8, 1.1),), ((0.45, 0.5),)])
@@ -226,7 +226,7 @@ def check_bench(answer: Any) -> str:
     if not 1.0 <= epanech <= 1.3:
         raise WrongAnswer(
             f"With Epanechnikov's kernel, {epanech:.2f} is not the minimum. Look further: this "
-            "kernel is 0 from one bandwidth on, where the Gaussian still has weight."
+            "kernel is 0 from a distance of one bandwidth on, where the Gaussian is not."
         )
     return (
         "right. A window of the same spread needs √5 = 2.24 times the bandwidth: one bandwidth is "
@@ -292,7 +292,7 @@ def check_audit(answer: Any) -> str:
     mistakes = {
         0.0: report,
         STILL_DOUBLE: report,
-        HONEST**0.5: "That is its square root. Give the mean square, as leave_one_out_error does.",
+        HONEST**0.5: "That is the root. Give the mean squared error, as leave_one_out_error does.",
         COPIES_SEEN: "Your bandwidth is right, but the copies are still among the keys when the "
         "error is measured. Keep one row of each pair.",
     }

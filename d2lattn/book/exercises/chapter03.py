@@ -50,9 +50,9 @@ def check_softmax_where(softmax_where: Function) -> str:
     masked = scores.masked_fill(~valid, -math.inf)
     axis = "The softmax runs along the wrong axis; the keys are the last one."
     mistakes = [
-        (scores.masked_fill(~valid, 0.0).softmax(dim=-1), "A score of 0 still has weight."),
+        (scores.masked_fill(~valid, 0.0).softmax(dim=-1), "A score of 0 still gets weight."),
         (scores.softmax(dim=-1) * valid, "Rows no longer sum to 1: mask before the softmax."),
-        (_softmax_where(scores, ~valid), "Inverted: `valid` is true where a query may attend."),
+        (_softmax_where(scores, ~valid), "Inverted mask: `valid` is true where a query may attend."),
         (masked.softmax(dim=0), axis),
         (masked.softmax(dim=1), axis),
     ]
@@ -72,7 +72,7 @@ def check_softmax_where(softmax_where: Function) -> str:
         expect(
             result,
             torch.tensor([[[0.5, 0.5, 0.0]]]),
-            f"With scores of {low:g}, a masked key has the weight: use −∞, not a large number.",
+            f"With scores of {low:g}, a masked key gets weight: use −∞, not a large number.",
             "your weight",
         )
 
@@ -114,10 +114,10 @@ class _Additive(nn.Module):
 
 
 ADDITIVE_SLIPS: list[tuple[dict[str, Any], str]] = [
-    ({"features": lambda q, k: torch.tanh(q - k)}, "The key is added, not subtracted."),
+    ({"features": lambda q, k: torch.tanh(q - k)}, "Add the key to the query; do not subtract it."),
     (
         {"features": lambda q, k: torch.tanh(k - q)},
-        "The query is added, not subtracted.",
+        "Add the query to the key; do not subtract it.",
     ),
     (
         {"features": lambda q, k: q + k},
@@ -155,7 +155,7 @@ def check_additive_attention(layer_class: Function) -> str:
         hint = "Compare each step with the formula and with its shapes."
         expected, case = package(*inputs, lengths).detach(), f"with widths {q} and {k}"
         compare(layer, given, expected, mistakes, hint, case=case)
-    return "the same as d2l.AdditiveAttention: one hidden layer, two widths, and a mask."
+    return "the output equals that of d2l.AdditiveAttention, for two pairs of widths and with a mask."
 
 
 check_divisor = choice("3.2")
@@ -220,12 +220,12 @@ def check_distance_attention(attention: Function) -> str:
     given = queries, keys, values
     expected = _by_differences(*given, 1.7)
     mistakes = [
-        (_nearest(*given, 1.7, sign=-1), "The sign: a near key needs a high score."),
+        (_nearest(*given, 1.7, sign=-1), "The sign is wrong: a near key needs a high score."),
         (_nearest(*given, 1.7**0.5), "Divide by the square of the bandwidth."),
         (_nearest(*given, 1.7 / 2**0.5), "The factor 1/2 of the Gaussian is missing."),
         (_nearest(*given, 1.0), "The bandwidth is not used."),
         (_nearest(*given, 1.7, norm=0.0), "That is the dot product: the keys' norms are missing."),
-        (_nearest(*given, 1.7, norm=1.0), "Half of the key's squared norm is subtracted."),
+        (_nearest(*given, 1.7, norm=1.0), "Subtract only half of the key's squared norm."),
     ]
     hint = "Multiply out ‖q − k‖², and drop the term that is the same for all keys."
     result = compare(attention, (*given, 1.7), expected, mistakes, hint)
@@ -261,12 +261,12 @@ def check_general_attention(attention: Function) -> str:
         (_general(*given, mask | True), "The mask is not used: padding has weight."),
         (_general(*given, ~mask), "The mask is inverted: it is true at real keys."),
         (_general(*given, mask, softmax=-2), "The softmax has to run along the keys."),
-        (_general(queries, keys, values, W / 2**0.5, mask), "This score is not divided by √d."),
+        (_general(queries, keys, values, W / 2**0.5, mask), "Do not divide this score by √d."),
         ((queries @ W @ keys.mT * mask) @ values, "The softmax is missing."),
     ]
     hint = "The scores are queries @ W @ keys.mT; then apply the mask and the softmax."
     compare(attention, (*given, mask), expected, mistakes, hint)
-    return "the same as PyTorch's attention of queries @ W: one matrix makes the widths equal."
+    return "the same as PyTorch's attention with queries @ W: one matrix makes the widths equal."
 
 
 @check("3.6", right=(2.02,), wrong=[1.0, 0.5, -2.0, 3.0])
@@ -283,7 +283,7 @@ def check_slope(measured_slope: float) -> str:
             "A slope of 1/2 belongs to the standard deviation of independent entries."
         )
     if -2.2 <= result <= -1.8:
-        raise WrongAnswer("The sign: the variance grows with d.")
+        raise WrongAnswer("The sign is wrong: the variance grows with d.")
     if not 1.75 <= result <= 2.2:
         raise WrongAnswer(
             f"The slope is {result:.3g}. Take the variance over many pairs, and fit log(variance) "
@@ -358,13 +358,13 @@ def _compare_lengths(attention: Function, lengths: Tensor) -> None:
     given = queries, keys, values, lengths
     expected = DotProductAttention(dropout=0)(*given)
     mistakes = [
-        (_from_lengths(*given, more=1), "One key too many: position n is valid if n < length."),
+        (_from_lengths(*given, more=1), "You allow one key too many: position n is valid if n < length."),
         (_from_lengths(*given, more=9), "Every key has weight: the lengths are not used."),
         (_from_lengths(*given, scale=1.0), "The scores are not divided by √d."),
     ]
     if lengths.dim() == 1:
         each = lengths.expand(2, 2)
-        hint = "Your mask is (B, K), which is read as (Q, K). Give it the shape (B, 1, K)."
+        hint = "Your mask has shape (B, K), which is read as (Q, K). Give it the shape (B, 1, K)."
         mistakes.append((_from_lengths(*given[:3], each), hint))
     hint = "Make the mask from torch.arange(K) and the lengths, then mask the scores."
     case = f"with lengths of shape {tuple(lengths.shape)}"
@@ -383,7 +383,7 @@ def check_from_lengths(attention: Function) -> str:
 def check_valid_lens(attention: Function) -> str:
     """Scaled dot-product attention with one valid length for each sequence."""
     _compare_lengths(attention, torch.tensor([2, 4]))
-    return "a mask of shape (B, 1, K), before the softmax, and scores divided by √d."
+    return "the mask has shape (B, 1, K), it comes before the softmax, and scores are divided by √d."
 
 
 check_leak = choice("3.4")

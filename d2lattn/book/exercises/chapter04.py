@@ -146,7 +146,7 @@ STEP_SLIPS = {
     "batch": "The softmax runs along the batch. It runs along the source words.",
     "projected values": "You averaged the projected keys. The values are the states h themselves.",
     "order": "The GRU's input is [context; embedding], in this order.",
-    "old state": "The logits are computed from the last state. Use the new one.",
+    "old state": "You computed the logits from the previous state. Use the new one.",
     "softmax": "These are probabilities. Return the logits; the loss contains the softmax.",
 }
 
@@ -189,9 +189,9 @@ def check_step(decoder_class: Function) -> str:
             mistakes.append((_flat(wrong(y, s, h, m)), hint))
         recognise(_flat(parts), mistakes, _flat(expected))
         for name, part, wanted in reversed(list(zip(names, parts, expected, strict=True))):
-            hint = "Scores, mask, weights, context, GRU, logits: this is the first that differs."
+            hint = "Of weights, new state and logits, in this order, it is the first that differs."
             expect(part, wanted, hint, f"{case}, your {name}".removeprefix(", "))
-    return "the same as the package's decoder, with a mask and without."
+    return "the results are those of the package's decoder, with and without a mask."
 
 
 def _flat(parts: Sequence[Tensor]) -> Tensor:
@@ -243,7 +243,7 @@ def check_masked_loss(masked_loss: Function) -> str:
         ),
         (-((-losses).exp() * valid).sum() / num_valid, "That averages probabilities; take logs."),
         (total, "That is the sum of the valid tokens' losses; divide by their number."),
-        (-expected, "The sign: a likely token has a low loss, so take minus the logarithm."),
+        (-expected, "The sign is wrong: a likely token has a low loss, so take minus the logarithm."),
         (losses[targets != 0].mean(), "Padding comes after valid_lens tokens; a 0 may be valid."),
     ]
     recognise(result, mistakes)
@@ -286,7 +286,7 @@ def check_projections(answer: Sequence[int]) -> str:
     hint = "The second number is {:g}. Each step projects all 30 keys again."
     judge_number(every_step, 840, {}, hint)
     return (
-        "30 or 840: the keys do not change from step to step, so 810 projections are unnecessary."
+        "30 keys or 840: the keys do not change from step to step, so 810 projections are unnecessary."
     )
 
 
@@ -326,7 +326,7 @@ def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Any
     here = places[0]
     best = [place for place, rate in enumerate(rates) if rate <= min(rates) + 1e-9]
     if here in best:
-        return "no other threshold of the nineteen has a lower error rate over all pairs."
+        return "none of the nineteen thresholds has a lower error rate over all pairs."
     reason = (
         "Too low: at a higher threshold, fewer of the links are wrong."
         if best[-1] > here
@@ -344,7 +344,7 @@ def _links_of(weights: Tensor) -> set[Link]:
 WRONG_LINKS: tuple[tuple[Callable[[Tensor], set[Link]], str], ...] = (
     (
         lambda weights: set(_links_of(torch.cat((weights, weights[-1:])))),
-        "The last row wrote <eos>, which is not a French word.",
+        "The last row belongs to the step that wrote <eos>, which is not a French word.",
     ),
     (
         lambda weights: {(w, row) for row, w in enumerate(weights[:-1].argmax(dim=1).tolist())},
