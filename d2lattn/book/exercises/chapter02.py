@@ -121,8 +121,8 @@ def check_left_out_predictions(answer: Any) -> str:
         result = read_tensor(call(answer, keys, values, 0.5), expected, "the predictions")
         if _near(result[-1], values[-1]):
             raise WrongAnswer(
-                f"{case} is that point's own value: its score with itself is low, but the scores of "
-                "the others are lower. Mask it with −inf, not with a large negative number."
+                f"{case} is that point's own value: its score with itself is low, but the scores "
+                "of the others are lower. Mask it with −inf, not with a large negative number."
             )
         hint = (
             "The weights of the others are lost in rounding next to the point's own weight. Mask "
@@ -158,7 +158,8 @@ def check_noise(answer: Any) -> str:
         if not 0.7 < bandwidth / expected < 1.4:
             raise WrongAnswer(
                 f"At noise {noise} your median is {bandwidth:.2f}; ours is {expected:.2f}. Are "
-                "there 50 points in each sample, and do you multiply standard normal numbers by the noise?"
+                "there 50 points in each sample, and do you multiply a standard normal number by "
+                "the noise?"
             )
     return "right. The more noise there is, the more neighbours the average needs."
 
@@ -195,7 +196,7 @@ def check_learned_w(learn_w: Function) -> str:
     result = read_number(call(learn_w, *given), "your w")
     mistakes = [
         (_learned_w(*given, own=0.0), "Each point sees itself. Leave it out of its own keys."),
-        (_learned_w(*given, power=-1), "You divide by w. But w is 1/h: multiply the distances by it."),
+        (_learned_w(*given, power=-1), "You divide by w, but w is 1/h: multiply by it."),
         (_learned_w(*given, kept=1.0), "Gradients add up from step to step: call zero_grad()."),
         (_learned_w(*given, count=12), "The loss is the mean of the squares, not their sum."),
         (_learned_w(*given[:3], -0.5, 3), "The loss rises: subtract rate times the gradient."),

@@ -52,7 +52,7 @@ def check_softmax_where(softmax_where: Function) -> str:
     mistakes = [
         (scores.masked_fill(~valid, 0.0).softmax(dim=-1), "A score of 0 still gets weight."),
         (scores.softmax(dim=-1) * valid, "Rows no longer sum to 1: mask before the softmax."),
-        (_softmax_where(scores, ~valid), "Inverted mask: `valid` is true where a query may attend."),
+        (_softmax_where(scores, ~valid), "Inverted: a query may attend where `valid` is true."),
         (masked.softmax(dim=0), axis),
         (masked.softmax(dim=1), axis),
     ]
@@ -155,7 +155,7 @@ def check_additive_attention(layer_class: Function) -> str:
         hint = "Compare each step with the formula and with its shapes."
         expected, case = package(*inputs, lengths).detach(), f"with widths {q} and {k}"
         compare(layer, given, expected, mistakes, hint, case=case)
-    return "the output equals that of d2l.AdditiveAttention, for two pairs of widths and with a mask."
+    return "the same output as d2l.AdditiveAttention, with different widths and with a mask."
 
 
 check_divisor = choice("3.2")
@@ -358,7 +358,7 @@ def _compare_lengths(attention: Function, lengths: Tensor) -> None:
     given = queries, keys, values, lengths
     expected = DotProductAttention(dropout=0)(*given)
     mistakes = [
-        (_from_lengths(*given, more=1), "You allow one key too many: position n is valid if n < length."),
+        (_from_lengths(*given, more=1), "You allow one key too many: n is valid if n < length."),
         (_from_lengths(*given, more=9), "Every key has weight: the lengths are not used."),
         (_from_lengths(*given, scale=1.0), "The scores are not divided by √d."),
     ]
@@ -383,7 +383,7 @@ def check_from_lengths(attention: Function) -> str:
 def check_valid_lens(attention: Function) -> str:
     """Scaled dot-product attention with one valid length for each sequence."""
     _compare_lengths(attention, torch.tensor([2, 4]))
-    return "the mask has shape (B, 1, K), it comes before the softmax, and scores are divided by √d."
+    return "the mask has shape (B, 1, K) and precedes the softmax; the scores are divided by √d."
 
 
 check_leak = choice("3.4")

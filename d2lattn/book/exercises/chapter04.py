@@ -243,7 +243,7 @@ def check_masked_loss(masked_loss: Function) -> str:
         ),
         (-((-losses).exp() * valid).sum() / num_valid, "That averages probabilities; take logs."),
         (total, "That is the sum of the valid tokens' losses; divide by their number."),
-        (-expected, "The sign is wrong: a likely token has a low loss, so take minus the logarithm."),
+        (-expected, "The sign is wrong: a likely token has a low loss. Take minus the log."),
         (losses[targets != 0].mean(), "Padding comes after valid_lens tokens; a 0 may be valid."),
     ]
     recognise(result, mistakes)
@@ -286,7 +286,7 @@ def check_projections(answer: Sequence[int]) -> str:
     hint = "The second number is {:g}. Each step projects all 30 keys again."
     judge_number(every_step, 840, {}, hint)
     return (
-        "30 keys or 840: the keys do not change from step to step, so 810 projections are unnecessary."
+        "30 keys or 840: they do not change from step to step, so 810 projections are unnecessary."
     )
 
 
