@@ -292,7 +292,7 @@ def check_audit(answer: Any) -> str:
     mistakes = {
         0.0: report,
         STILL_DOUBLE: report,
-        HONEST**0.5: "That is its square root. Give the mean square, as leave_one_out_error does.",
+        HONEST**0.5: "That is the root. Give the mean squared error, as leave_one_out_error does.",
         COPIES_SEEN: "Your bandwidth is right, but the copies are still among the keys when the "
         "error is measured. Keep one row of each pair.",
     }

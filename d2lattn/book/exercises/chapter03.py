@@ -52,7 +52,7 @@ def check_softmax_where(softmax_where: Function) -> str:
     mistakes = [
         (scores.masked_fill(~valid, 0.0).softmax(dim=-1), "A masked score of 0 still gets weight."),
         (scores.softmax(dim=-1) * valid, "Rows no longer sum to 1: mask before the softmax."),
-        (_softmax_where(scores, ~valid), "Inverted: `valid` is true where a query may attend."),
+        (_softmax_where(scores, ~valid), "Inverted: a query may attend where `valid` is true."),
         (masked.softmax(dim=0), axis),
         (masked.softmax(dim=1), axis),
     ]
@@ -116,10 +116,10 @@ class _Additive(nn.Module):
 
 
 ADDITIVE_SLIPS: list[tuple[dict[str, Any], str]] = [
-    ({"features": lambda q, k: torch.tanh(q - k)}, "The key is added, not subtracted."),
+    ({"features": lambda q, k: torch.tanh(q - k)}, "Add the key to the query; do not subtract it."),
     (
         {"features": lambda q, k: torch.tanh(k - q)},
-        "The query is added, not subtracted.",
+        "Add the query to the key; do not subtract it.",
     ),
     (
         {"features": lambda q, k: q + k},
@@ -157,7 +157,7 @@ def check_additive_attention(layer_class: Function) -> str:
         hint = "Compare each step with the formula and with its shapes."
         expected, case = package(*inputs, lengths).detach(), f"with widths {q} and {k}"
         compare(layer, given, expected, mistakes, hint, case=case)
-    return "the same as d2l.AdditiveAttention: one hidden layer, two widths, and a mask."
+    return "the same output as d2l.AdditiveAttention, with different widths and with a mask."
 
 
 check_divisor = choice("3.2")
@@ -263,12 +263,12 @@ def check_general_attention(attention: Function) -> str:
         (_general(*given, mask | True), "The mask is not used: padding has weight."),
         (_general(*given, ~mask), "The mask is inverted: it is true at real keys."),
         (_general(*given, mask, softmax=-2), "The softmax has to run along the keys."),
-        (_general(queries, keys, values, W / 2**0.5, mask), "This score is not divided by √d."),
+        (_general(queries, keys, values, W / 2**0.5, mask), "Do not divide this score by √d."),
         ((queries @ W @ keys.mT * mask) @ values, "The softmax is missing."),
     ]
     hint = "The scores are queries @ W @ keys.mT; then apply the mask and the softmax."
     compare(attention, (*given, mask), expected, mistakes, hint)
-    return "the same as PyTorch's attention of queries @ W: one matrix makes the widths equal."
+    return "the same as PyTorch's attention with queries @ W: one matrix makes the widths equal."
 
 
 @check("3.6", right=(2.02,), wrong=[1.0, 0.5, -2.0, 3.0])
@@ -285,7 +285,7 @@ def check_slope(measured_slope: float) -> str:
             "A slope of 1/2 belongs to the standard deviation of independent entries."
         )
     if -2.2 <= result <= -1.8:
-        raise WrongAnswer("The sign: the variance grows with d.")
+        raise WrongAnswer("The sign is wrong: the variance grows with d.")
     if not 1.75 <= result <= 2.2:
         raise WrongAnswer(
             f"The slope is {result:.3g}. Take the variance over many pairs, and fit log(variance) "
@@ -360,7 +360,7 @@ def _compare_lengths(attention: Function, lengths: Tensor) -> None:
     given = queries, keys, values, lengths
     expected = DotProductAttention(dropout=0)(*given)
     mistakes = [
-        (_from_lengths(*given, more=1), "One key too many: position n is valid if n < length."),
+        (_from_lengths(*given, more=1), "You allow one key too many: n is valid if n < length."),
         (_from_lengths(*given, more=9), "Every key has weight: the lengths are not used."),
         (_from_lengths(*given, scale=1.0), "The scores are not divided by √d."),
     ]
@@ -385,7 +385,7 @@ def check_from_lengths(attention: Function) -> str:
 def check_valid_lens(attention: Function) -> str:
     """Scaled dot-product attention with one valid length for each sequence."""
     _compare_lengths(attention, torch.tensor([2, 4]))
-    return "a mask of shape (B, 1, K), before the softmax, and scores divided by √d."
+    return "the mask has shape (B, 1, K) and precedes the softmax; the scores are divided by √d."
 
 
 check_leak = choice("3.4")

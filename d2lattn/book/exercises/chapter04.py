@@ -193,7 +193,7 @@ def check_step(decoder_class: Function) -> str:
         for name, part, wanted in reversed(list(zip(names, parts, expected, strict=True))):
             hint = "Check, in this order: scores, mask, weights, context, GRU, logits."
             expect(part, wanted, hint, f"{case}, your {name}".removeprefix(", "))
-    return "the same as the package's decoder, with a mask and without."
+    return "the results are those of the package's decoder, with and without a mask."
 
 
 def _flat(parts: Sequence[Tensor]) -> Tensor:
@@ -290,7 +290,7 @@ def check_projections(answer: Sequence[int]) -> str:
     hint = "The second number is {:g}. Each step projects all 30 keys again."
     judge_number(every_step, 840, {}, hint)
     return (
-        "30 or 840: the keys do not change from step to step, so 810 projections are unnecessary."
+        "30 keys or 840: they do not change from step to step, so 810 projections are unnecessary."
     )
 
 
