@@ -50,7 +50,7 @@ def check_by_hand(
             ((-y, x), "it was rotated by one position only."),
         ]
         judge_tensor(
-            answer, torch.tensor(expected), mistakes, f"Position {place} is {90 * place}°.", what
+            answer, torch.tensor(expected), mistakes, f"Rotate it by {90 * place}°.", what
         )
     numbers: dict[float, str] = {
         9: "9 is the dot product before the rotation.",
@@ -58,7 +58,7 @@ def check_by_hand(
     }
     hint = "The dot product is not {:g}: take that of the two rotated vectors."
     judge_number(score, 7, numbers, hint, "the dot product")
-    numbers = {7: "With the positions exchanged, the distance is −3: that is another rotation."}
+    numbers = {7: "With the positions exchanged, the distance is −3, so the angle changes."}
     hint = "With exchanged positions, it is not {:g}: rotate the query by 450°, the key by 180°."
     judge_number(swapped, -7, numbers, hint, "the dot product with the positions exchanged")
     return "7 at a distance of 3 and −7 at −3: rotation distinguishes before from after."
@@ -100,7 +100,7 @@ def check_step(step: Function) -> str:
         given = query, keys, values, omega
         wrong = [(_step(*given, start, turned), hint) for start, turned, hint in mistakes]
         hint = "Rotate the query and the keys by their own positions, and no value."
-        compare(step, given, expected, wrong, hint, "it", case)
+        compare(step, given, expected, wrong, hint, "your output", case)
     return "the query and the keys are rotated by their positions, and values are not rotated."
 
 
@@ -142,13 +142,13 @@ def check_convert(convert: Function) -> str:
         expected = _converted(W, num_heads)
         back = W.unflatten(0, (num_heads, 2, -1)).transpose(1, 2).flatten(0, 2)
         reordered = (
-            (W, "the rows have their old order."),
+            (W, "the rows are still in the old order."),
             (_converted(W, 1), "heads are mixed: reorder the rows within each head."),
             (back, "this is the reverse order, from halves to pairs."),
         )
         hint = "In each head: rows 0, 2, 4, …, then 1, 3, 5, …"
         given = W, num_heads
-        compare(convert, given, expected, reordered, hint, "it", case=case)
+        compare(convert, given, expected, reordered, hint, "your output", case=case)
     return "each head has the x of all pairs first, and then their y."
 
 
@@ -167,7 +167,7 @@ def check_rotary(rotary: Function) -> str:
     """Rotary positions on halves: entries m and m + D / 2 are a pair."""
     for T, width, start in ((5, 8, 0), (3, 6, 4), (1, 4, 7)):
         X = torch.randn(T, width)
-        case = f"with {T} rows of width {width} from position {start} on"
+        case = f"with {T} rows of width {width} starting at position {start}"
         expected = _halves(X, start)
         omega = 10000 ** (-torch.arange(0, width, 2) / width)
         x, y = X.chunk(2, dim=-1)
@@ -181,7 +181,7 @@ def check_rotary(rotary: Function) -> str:
             (torch.cat((-y, x), dim=-1), "That is a rotation by 90° at every position."),
         )
         hint = "x cos − y sin, and x sin + y cos, on the two halves."
-        compare(rotary, (X, start), expected, mistakes, hint, "it", case)
+        compare(rotary, (X, start), expected, mistakes, hint, "your output", case)
     return "paired entries are half a width apart, and each row is rotated by its own position."
 
 

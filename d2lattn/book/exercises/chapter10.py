@@ -48,7 +48,7 @@ def check_keep(keep: Function) -> str:
         ]
         hint = "Compare it with the last row of the mask for one more token."
         given = past, window, num_first
-        compare(keep, given, expected, mistakes, hint, "it", case=case)
+        compare(keep, given, expected, mistakes, hint, "your output", case=case)
     return "the window without the next token itself, and each of the first tokens once."
 
 
@@ -75,7 +75,7 @@ def check_pooled(pooled: Function) -> str:
         )
         hint = "Average the heads of each group, row by row."
         given = W, heads, groups
-        compare(pooled, given, expected, mistakes, hint, "it", case=case)
+        compare(pooled, given, expected, mistakes, hint, "your output", case=case)
     return "each group has one key head, the mean of those that it replaces."
 
 

@@ -108,7 +108,7 @@ def check_gated_delta(attention: Function) -> str:
         expected = _gated(Q, K, V, a, b)
         wrong = [(_gated(Q, K, V, a, b, **how), hint) for how, hint in mistakes]
         hint = "Decay, correct, read: one line each."
-        compare(attention, (Q, K, V, a, b), expected, wrong, hint, "it", case)
+        compare(attention, (Q, K, V, a, b), expected, wrong, hint, "your output", case)
     return "the matrix decays, is corrected, and is read."
 
 
@@ -159,7 +159,7 @@ def check_chunks(attention: Function) -> str:
         expected = _chunks(Q, K, V, size)
         wrong = [(_chunks(Q, K, V, size, **how), hint) for how, hint in mistakes]
         hint = "Add two parts: the products within the chunk, and those of q with S and z."
-        compare(attention, (Q, K, V, size), expected, wrong, hint, "it", case)
+        compare(attention, (Q, K, V, size), expected, wrong, hint, "your output", case)
     with LargestTensor() as seen:
         call(attention, *_drawn(200, 3, 2), 50)
     if not 50 * 50 <= seen.numel < 200 * 200:

@@ -42,7 +42,7 @@ def check_top_p(function: Function) -> str:
             case = f"with {len(probs)} tokens and p = {p}"
             mistakes = [(_top_p(probs, p, slip), hint) for slip, hint in _TOP_P_SLIPS.items()]
             hint = "Sort, add up, and keep tokens until the sum reaches p."
-            compare(function, (probs, p), _top_p(probs, p), mistakes, hint, "it", case=case)
+            compare(function, (probs, p), _top_p(probs, p), mistakes, hint, "your output", case=case)
     return "the smallest set that reaches p, and its probabilities sum to 1."
 
 
