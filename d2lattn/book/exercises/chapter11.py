@@ -48,8 +48,8 @@ def check_taken_back(
         }),
         ("the output", answer, left.sum(dim=0) / below, "Add the rows; divide by the sum of z.", {
             "That is the output with the pair still included.": before.sum(dim=0) / sums.sum(),
-            "Divide it by the product of the query's features and z.": left.sum(dim=0),
-            "You divided it by the sum of the old z.": left.sum(dim=0) / sums.sum(),
+            "Divide the output by the product of the query's features and z.": left.sum(dim=0),
+            "You divided by the sum of the old z.": left.sum(dim=0) / sums.sum(),
         }),
     )  # fmt: skip
     for name, part, expected, hint, mistakes in parts:
