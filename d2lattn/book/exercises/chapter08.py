@@ -49,9 +49,7 @@ def check_by_hand(
             ((y, -x), f"that is 90° clockwise, not {90 * place}° counterclockwise."),
             ((-y, x), "it was rotated by one position only."),
         ]
-        judge_tensor(
-            answer, torch.tensor(expected), mistakes, f"Rotate it by {90 * place}°.", what
-        )
+        judge_tensor(answer, torch.tensor(expected), mistakes, f"Rotate it by {90 * place}°.", what)
     numbers: dict[float, str] = {
         9: "9 is the dot product before the rotation.",
         7 / math.sqrt(2): "Give the dot product itself, not divided by √d.",
