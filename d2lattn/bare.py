@@ -38,7 +38,7 @@ def attention(queries, keys, values, mask=None):
 
 def self_attention(X, W_q, W_k, W_v):
     """Attend where queries, keys and values all come from the same words X."""
-    return attention(X @ W_q, X @ W_k, X @ W_v)  # (N, V), (N, N)
+    return attention(X @ W_q.T, X @ W_k.T, X @ W_v.T)  # (N, V), (N, N)
 
 
 def nadaraya_watson(queries, keys, values, h):
@@ -60,7 +60,7 @@ def merge_heads(heads):
     return heads.flatten(2)  # -> (B, N, D)
 
 
-class MultiHeadAttention(nn.Module):  # W_o [h_1; ...; h_H]
+class MultiHeadAttention(nn.Module):  # W_o [head 1; ...; head H]
     def __init__(self, num_hiddens, num_heads):
         super().__init__()
         self.num_heads = num_heads

@@ -129,12 +129,12 @@ def test_additive_scores(batch, num_queries, num_keys, num_hiddens, kind, seed):
 @given(SIZES, SIZES, SEEDS)
 def test_self_attention(num_words, width, seed):
     torch.manual_seed(seed)
-    inputs = [torch.randn(*shape) for shape in ((num_words, 5), (5, width), (5, width), (5, 3))]
+    inputs = [torch.randn(*shape) for shape in ((num_words, 5), (width, 5), (width, 5), (3, 5))]
     package = d2l.DotProductAttention(dropout=0)
     agree(
         inputs,
         lambda *given_now: bare.self_attention(*given_now)[0],
-        lambda X, *matrices: package(*((X @ matrix)[None] for matrix in matrices))[0],
+        lambda X, *matrices: package(*((X @ matrix.T)[None] for matrix in matrices))[0],
     )
     close(bare.self_attention(*inputs)[1], package.attention_weights[0])
 

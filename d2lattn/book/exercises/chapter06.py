@@ -201,7 +201,7 @@ def check_twin(place: float) -> str:
 
 
 def _self_attention(X: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, mask: Tensor) -> Tensor:
-    return scaled_dot_product_attention(X @ W_q, X @ W_k, X @ W_v, mask)
+    return scaled_dot_product_attention(X @ W_q.T, X @ W_k.T, X @ W_v.T, mask)
 
 
 @check("6.7", right=(_self_attention,))
@@ -209,10 +209,10 @@ def check_self_attention(self_attention: Function) -> str:
     """Masked self-attention for a batch, beside PyTorch's function."""
     for batch, count, width, head in ((2, 4, 6, 3), (1, 5, 4, 8)):
         X = torch.randn(batch, count, width)
-        W_q, W_k, W_v = torch.randn(3, width, head).unbind()
+        W_q, W_k, W_v = torch.randn(3, head, width).unbind()
         mask = torch.ones(count, count).tril() > 0
         given = X, W_q, W_k, W_v, mask
-        Q, K, V = (X @ matrix for matrix in (W_q, W_k, W_v))
+        Q, K, V = (X @ matrix.T for matrix in (W_q, W_k, W_v))
         slips = "no scale", "no mask", "score 0"
         mistakes = [
             *mistakes_in_heads(partial(attend_in_heads, Q, K, V, 1, mask), slips),

@@ -54,7 +54,7 @@ def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float
     }
     hint = "The output is not {:g}: divide u by s."
     judge_number(answer, 4, means, hint)
-    return "4. The tiles alone give 7.2 and 3.33, and the second has far larger weights."
+    return "4. The tiles alone give 7.2 and 3.33, and the second tile has far larger weights."
 
 
 def _attend(
@@ -96,7 +96,7 @@ def check_attend(attend: Function) -> str:
         for far, given, hint in (
             ("", (query, keys, values, tile), ""),
             (" and large scores", (60 * query, keys, values, tile), "subtract M from each score."),
-            (" and scores far below 0", low, "M starts at −∞: from 0, all powers become 0."),
+            (" and scores far below 0", low, "M must start at −∞: from 0, all powers become 0."),
         ):
             case = f"with {n} keys in tiles of {tile}{far}"
             expected = _attend(*given)
@@ -110,7 +110,7 @@ def check_attend(attend: Function) -> str:
                 (
                     False,
                     False,
-                    f"Two mistakes: both sums must be rescaled, and {lost}.",
+                    f"Two mistakes: both sums must be rescaled by the same factor, and {lost}.",
                 ),
             ]
             wrong = [
@@ -118,7 +118,7 @@ def check_attend(attend: Function) -> str:
                 for shrinks, finishes, hint in mistakes
                 if not far and (n >= tile or finishes)
             ]
-            hint = "At each tile, multiply both sums by e^(old M − new M), then add."
+            hint = "At each tile, multiply both sums by e^(old M − new M), then add the new terms."
             judge_tensor(result, expected, wrong, hint, f"{case}, your output")
     return "both sums are rescaled by the same factor, and the last tile may be shorter."
 
@@ -273,10 +273,10 @@ def check_windowed(attention: Function) -> str:
         wrong = [
             (_windowed(Q, K, V, wide, tile, later=later), hint) for wide, later, hint in mistakes
         ]
-        hint = "Mask each tile by the positions of its keys."
+        hint = "Mask each tile according to the positions of its keys."
         judge_tensor(result, expected, wrong, hint, f"{case}, your output")
     if seen.numel >= n * n:
         raise WrongAnswer(
             "Right, but one tensor has an entry for each pair of query and key: work in tiles."
         )
-    return "it agrees with PyTorch with this mask, and no tensor is as large as the table."
+    return "the output agrees with PyTorch's for this mask, and no tensor is as large as the table."

@@ -134,11 +134,8 @@ def check_cached(step: Function) -> str:
             ({"diagonal": 0}, "the diagonal of the mask must move: use `tril(P)`."),
             ({"diagonal": end}, "a new token attends to later tokens: use a causal mask."),
             ({"interleaved": False}, "heads 1 and 2 share key head 1: use `repeat_interleave`."),
-            (
-                {"loud": 0.5},
-                "divide by the square root of a head's width, d = 3, not by that of D.",
-            ),
-            ({"loud": 3**0.5}, "the scores have not been divided by √d."),
+            ({"loud": 0.5}, "divide by the square root of a head's width, d = 3, not by √D."),
+            ({"loud": 3**0.5}, "the scores must still be divided by √d."),
         )
         wrong = [(_cached(*given, **how)[0], why) for how, why in mistakes]
         hint = "Append to the cache, copy key heads, mask, attend, and merge the heads."

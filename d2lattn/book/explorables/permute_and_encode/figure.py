@@ -132,8 +132,9 @@ class PermuteAndEncode(Explorable):
 
     def fallback_html(self) -> str:
         """HTML for where no script runs."""
+        lowest = 0 if self.clock else 1
         rows = [
-            (word, number + 1, self.order.index(number) + 1)
+            (word, number + lowest, self.order.index(number) + lowest)
             for number, word in enumerate(self.tokens)
         ]
         return paragraph(

@@ -70,14 +70,31 @@ class SaturationLab(Explorable):
 
     def fallback_html(self) -> str:
         """HTML for where no script runs."""
-        divisor = "(√d · temperature)" if self.scaled else "temperature"
-        variance = (1 if self.scaled else self.width) / self.temperature**2
+        if self.view == "field":
+            return self._field_html()
+        undivided = self.width / self.temperature**2
         return paragraph(
-            f"Interactive figure: saturation lab. Scores a = q·k / {divisor} of random vectors, "
-            "their softmax, and the size of its Jacobian."
+            "Interactive figure: saturation lab. The weights of random keys: the softmax of the "
+            "scores q·k / temperature, and of the same scores divided by √d."
         ) + table(
-            ["width d", "temperature", "valid keys", "variance in theory"],
-            [(self.width, self.temperature, self.valid_length, float(variance))],
+            ["width d", "temperature", "valid keys", "variance of the scores", "divided by √d"],
+            [(self.width, self.temperature, self.valid_length, undivided, undivided / self.width)],
+        )
+
+    def _field_html(self) -> str:
+        """The same for the field: its score, its query, and a key with its score."""
+        pairs = list(zip(self.query, self.key, strict=True))
+        if self.score == "dot":
+            formula, score = "dot product q·k", sum(q * k for q, k in pairs)
+        else:
+            formula = "Gaussian score −‖q − k‖² / 2"
+            score = -sum((q - k) ** 2 for q, k in pairs) / 2
+        return paragraph(
+            "Interactive figure: the score of every key. A star in a plane is the query q. "
+            f"The shade of each point k is its {formula}."
+        ) + table(
+            ["query q", "one key k", "its score"],
+            [(*(f"({x:g}, {y:g})" for x, y in (self.query, self.key)), float(score))],
         )
 
 
