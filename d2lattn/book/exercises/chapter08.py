@@ -56,7 +56,7 @@ def check_by_hand(
     }
     hint = "The dot product is not {:g}: take that of the two rotated vectors."
     judge_number(score, 7, numbers, hint, "the dot product")
-    numbers = {7: "With the positions exchanged, the distance is −3: that is another rotation."}
+    numbers = {7: "With the positions exchanged, the distance is −3, so the angle changes."}
     hint = "After the exchange, it is not {:g}: rotate the query by 450° and the key by 180°."
     judge_number(swapped, -7, numbers, hint, "the dot product with the positions exchanged")
     return "7 at a distance of 3 and −7 at −3: rotation distinguishes before from after."
@@ -98,7 +98,7 @@ def check_step(step: Function) -> str:
         given = query, keys, values, omega
         wrong = [(_step(*given, start, turned), hint) for start, turned, hint in mistakes]
         hint = "Rotate the query and the keys by their own positions, and do not rotate the values."
-        compare(step, given, expected, wrong, hint, "it", case)
+        compare(step, given, expected, wrong, hint, "your output", case)
     return "the query and the keys are rotated by their positions, and values are not rotated."
 
 
@@ -146,7 +146,7 @@ def check_convert(convert: Function) -> str:
         )
         hint = "In each head: rows 0, 2, 4, …, then 1, 3, 5, …"
         given = W, num_heads
-        compare(convert, given, expected, reordered, hint, "it", case=case)
+        compare(convert, given, expected, reordered, hint, "your output", case=case)
     return "each head has the x entries of all pairs first, and then the y entries."
 
 
@@ -182,7 +182,7 @@ def check_rotary(rotary: Function) -> str:
             (torch.cat((-y, x), dim=-1), "That is a rotation by 90° at every position."),
         )
         hint = "x cos − y sin, and x sin + y cos, on the two halves."
-        compare(rotary, (X, start), expected, mistakes, hint, "it", case)
+        compare(rotary, (X, start), expected, mistakes, hint, "your output", case)
     return "paired entries are half a width apart, and each row is rotated by its own position."
 
 

@@ -100,9 +100,9 @@ def check_attend(attend: Function) -> str:
         ):
             case = f"with {n} keys in tiles of {tile}{far}"
             expected = _attend(*given)
-            result = read_tensor(call(attend, *given, case=case), expected, f"{case}, it")
+            result = read_tensor(call(attend, *given, case=case), expected, f"{case}, your output")
             if far and not result.isfinite().all():
-                raise WrongAnswer(f"{case}, it is not finite: {hint}")
+                raise WrongAnswer(f"{case}, your output is not finite: {hint}")
             lost = "the keys after the last whole tile are lost"
             mistakes = [
                 (False, True, "s was rescaled, but u was not: multiply both by the same factor."),
@@ -119,7 +119,7 @@ def check_attend(attend: Function) -> str:
                 if not far and (n >= tile or finishes)
             ]
             hint = "At each tile, multiply both sums by e^(old M − new M), then add the new terms."
-            judge_tensor(result, expected, wrong, hint, f"{case}, it")
+            judge_tensor(result, expected, wrong, hint, f"{case}, your output")
     return "both sums are rescaled by the same factor, and the last tile may be shorter."
 
 
@@ -190,7 +190,7 @@ def check_merge(merge: Function) -> str:
         raise WrongAnswer("That gives the mean of two outputs, but their sums s differ.")
     for (one, other), mine in zip(pairs, value, strict=True):
         hint = "Multiply s and u of each part by e^(its M − the larger M)."
-        expect(mine, torch.tensor(_merge(one, other)), hint, f"with {one} and {other}, it")
+        expect(mine, torch.tensor(_merge(one, other)), hint, f"with {one} and {other}, your output")
     return "with the same M subtracted, the sums can be added."
 
 
@@ -258,10 +258,10 @@ def check_windowed(attention: Function) -> str:
         expected = scaled_dot_product_attention(Q, K, V, attn_mask=mask)
         with LargestTensor() as seen:
             answer = call(attention, Q, K, V, window, tile, case=case)
-        result = read_tensor(answer, expected, f"{case}, it")
+        result = read_tensor(answer, expected, f"{case}, your output")
         if result.isnan().any():
             raise WrongAnswer(
-                f"{case}, it contains nan: if no key of the first tiles is allowed, M is still −∞, "
+                f"{case}, your output contains nan: if no key of a tile is allowed, M is still −∞, "
                 "and −∞ − (−∞) is nan. Start M at the lowest finite number."
             )
         mistakes = [
@@ -274,9 +274,9 @@ def check_windowed(attention: Function) -> str:
             (_windowed(Q, K, V, wide, tile, later=later), hint) for wide, later, hint in mistakes
         ]
         hint = "Mask each tile according to the positions of its keys."
-        judge_tensor(result, expected, wrong, hint, f"{case}, it")
+        judge_tensor(result, expected, wrong, hint, f"{case}, your output")
     if seen.numel >= n * n:
         raise WrongAnswer(
-            "Right, but one tensor has an entry for each query and key: work in tiles."
+            "Right, but one tensor has an entry for each pair of query and key: work in tiles."
         )
     return "the output agrees with PyTorch's for this mask, and no tensor is as large as the table."

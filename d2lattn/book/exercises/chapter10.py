@@ -46,10 +46,10 @@ def check_keep(keep: Function) -> str:
             (recent, "the first tokens have been deleted, but they must always be kept."),
             (past, "nothing has been deleted."),
         ]
-        hint = "Compare it with the last row of the mask for one more token."
+        hint = "Compare the rows with the last row of the mask for one more token."
         given = past, window, num_first
-        compare(keep, given, expected, mistakes, hint, "it", case=case)
-    return "the window without the next token itself, and each of the first tokens once."
+        compare(keep, given, expected, mistakes, hint, "your output", case=case)
+    return "it keeps the window without the next token itself, and each of the first tokens once."
 
 
 def _pooled(W: Tensor, num_heads: int, num_groups: int) -> Tensor:
@@ -75,7 +75,7 @@ def check_pooled(pooled: Function) -> str:
         )
         hint = "Average the heads of each group, row by row."
         given = W, heads, groups
-        compare(pooled, given, expected, mistakes, hint, "it", case=case)
+        compare(pooled, given, expected, mistakes, hint, "your output", case=case)
     return "each group has one key head, the mean of those that it replaces."
 
 
@@ -134,7 +134,7 @@ def check_cached(step: Function) -> str:
             ({"diagonal": 0}, "the diagonal of the mask must move: use `tril(P)`."),
             ({"diagonal": end}, "a new token attends to later tokens: use a causal mask."),
             ({"interleaved": False}, "heads 1 and 2 share key head 1: use `repeat_interleave`."),
-            ({"loud": 0.5}, "divide by the square root of a head's width, d = 3, not of D."),
+            ({"loud": 0.5}, "divide by the square root of a head's width, d = 3, not by √D."),
             ({"loud": 3**0.5}, "the scores must still be divided by √d."),
         )
         wrong = [(_cached(*given, **how)[0], why) for how, why in mistakes]

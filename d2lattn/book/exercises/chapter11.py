@@ -48,8 +48,8 @@ def check_taken_back(
         }),
         ("the output", answer, left.sum(dim=0) / below, "Add the rows; divide by the sum of z.", {
             "That is the output with the pair still included.": before.sum(dim=0) / sums.sum(),
-            "Divide it by the product of the query's features and z.": left.sum(dim=0),
-            "You divided it by the sum of the old z.": left.sum(dim=0) / sums.sum(),
+            "Divide the output by the product of the query's features and z.": left.sum(dim=0),
+            "You divided by the sum of the old z.": left.sum(dim=0) / sums.sum(),
         }),
     )  # fmt: skip
     for name, part, expected, hint, mistakes in parts:
@@ -108,7 +108,7 @@ def check_gated_delta(attention: Function) -> str:
         expected = _gated(Q, K, V, a, b)
         wrong = [(_gated(Q, K, V, a, b, **how), hint) for how, hint in mistakes]
         hint = "Decay, correct, read: one line each."
-        compare(attention, (Q, K, V, a, b), expected, wrong, hint, "it", case)
+        compare(attention, (Q, K, V, a, b), expected, wrong, hint, "your output", case)
     return "the matrix decays, is corrected, and is read."
 
 
@@ -159,7 +159,7 @@ def check_chunks(attention: Function) -> str:
         expected = _chunks(Q, K, V, size)
         wrong = [(_chunks(Q, K, V, size, **how), hint) for how, hint in mistakes]
         hint = "Add two parts: the products within the chunk, and those of q with S and z."
-        compare(attention, (Q, K, V, size), expected, wrong, hint, "it", case)
+        compare(attention, (Q, K, V, size), expected, wrong, hint, "your output", case)
     with LargestTensor() as seen:
         call(attention, *_drawn(200, 3, 2), 50)
     if not 50 * 50 <= seen.numel < 200 * 200:

@@ -42,7 +42,9 @@ def check_top_p(function: Function) -> str:
             case = f"with {len(probs)} tokens and p = {p}"
             mistakes = [(_top_p(probs, p, slip), hint) for slip, hint in _TOP_P_SLIPS.items()]
             hint = "Sort, add up, and keep tokens until the sum reaches p."
-            compare(function, (probs, p), _top_p(probs, p), mistakes, hint, "it", case=case)
+            compare(
+                function, (probs, p), _top_p(probs, p), mistakes, hint, "your output", case=case
+            )
     return "the smallest set that reaches p, and its probabilities sum to 1."
 
 
@@ -67,7 +69,7 @@ def check_parameters(answer: float) -> str:
         _parameters() - 2048: "There is one more norm after the last block.",
         124_439_808: "That is GPT-2 small. Medium has width 1,024 and 24 blocks.",
     }
-    hint = "It is not {:,.0f}. A block has 12D² + 13D parameters; add the tables and the last norm."
+    hint = "It is not {:,.0f}. A block has 12D² + 13D parameters; add the embeddings and last norm."
     judge_number(answer, _parameters(), mistakes, hint, rtol=0, atol=0.5)
     return "355 million, as many as the published model has."
 
@@ -109,12 +111,15 @@ def check_block(function: Function) -> str:
     mistakes = [
         (norm2(late + network(late)), "You normalise each sum; normalise each input instead."),
         (X + network(norm2(once)), "The second sum must start from the result of the first."),
-        (once + network(once), "The network must read the norm of its input."),
-        (bare + network(norm2(bare)), "The attention must read the norm of its input."),
+        (once + network(once), "The network must read its input after the norm."),
+        (bare + network(norm2(bare)), "The attention must read its input after the norm."),
         (network(norm2(once)), "The second residual connection is missing."),
         (attend(normed) + network(norm2(attend(normed))), "The first residual path is missing."),
         (once + network(norm2(X)), "The network reads X from before the attention."),
-        (lost + network(norm2(lost)), "The residual path must carry X itself, not its norm."),
+        (
+            lost + network(norm2(lost)),
+            "The residual path must carry X itself, not the normalised X.",
+        ),
         (once + network(norm1(once)), "The network has its own norm, norm2."),
     ]
     hint = "x + attention(norm1(x)), then x + network(norm2(x))."
