@@ -11,7 +11,7 @@ from torch import nn
 
 
 def masked_softmax(scores, mask=None):
-    """Softmax over the keys the mask allows (the library takes lengths)."""
+    """Softmax over the keys that the mask allows."""
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)  # e^-inf = 0
     return scores.softmax(dim=-1)  # along the keys
@@ -24,7 +24,7 @@ def dot_product_scores(queries, keys):
 
 
 def additive_scores(queries, keys, W_q, W_k, w_v):
-    """Score by w_v^T tanh(W_q q + W_k k); the library takes W_q q, W_k k."""
+    """Score by w_v^T tanh(W_q q + W_k k); the library takes W_q q and W_k k."""
     q = W_q(queries).unsqueeze(-2)  # (B, Q, D_q) -> (B, Q, h) -> (B, Q, 1, h)
     k = W_k(keys).unsqueeze(-3)  # (B, K, D_k) -> (B, K, h) -> (B, 1, K, h)
     return w_v(torch.tanh(q + k)).squeeze(-1)  # (B, Q, K, h) -> (B, Q, K)
@@ -49,13 +49,13 @@ def nadaraya_watson(queries, keys, values, h):
 
 
 def split_heads(X, num_heads):
-    """Cut rows into heads."""
+    """Split each row of width D into heads."""
     X = X.unflatten(-1, (num_heads, -1))  # (B, N, D) -> (B, N, H, D/H)
     return X.transpose(1, 2)  # -> (B, H, N, D/H)
 
 
 def merge_heads(heads):
-    """Undo the split."""
+    """Join the heads again: undo the split."""
     heads = heads.transpose(1, 2)  # (B, H, N, D/H) -> (B, N, H, D/H)
     return heads.flatten(2)  # -> (B, N, D)
 

@@ -38,7 +38,7 @@ function render({ model, el }) {
   const start = state();
   const { number, count: counted, pick, sync } = knobs(model);
   const told = counted("told", "Guests so far", 0, GUESTS.length);
-  const keep = number("keep", "Kept at each new guest", LEAST, 1, {
+  const keep = number("keep", "Share kept for each new guest", LEAST, 1, {
     step: 0.05,
     oninput: (x) => update(model, { keep: Number(x.toFixed(2)) }),
   });
@@ -55,7 +55,7 @@ function render({ model, el }) {
     [whose, ...DRINKS],
     [...entries, "gets"].map((name, i) => [name, ...lines[i]]),
   );
-  const list = h("ul", { class: "d2lx-guests", "aria-label": "Who is served right" });
+  const list = h("ul", { class: "d2lx-guests", "aria-label": "Guests who get the right drink" });
   const tools = toolRow(resetButton(model, NAMES));
   el.append(
     columns({

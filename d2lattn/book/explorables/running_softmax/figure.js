@@ -100,7 +100,7 @@ function render({ model, el }) {
       }),
   });
   const { tick, count, sync } = knobs(model);
-  const running = tick("running", "Subtract the largest so far");
+  const running = tick("running", "Subtract the largest score so far");
   const shift = count("shift", "Added to every score", 0, FAR, { text: written });
   const large = presets(model, [["Scores far too large", { shift: LARGE }]]);
   const result = readoutRow(answer.el, full.el, equal);
@@ -133,7 +133,7 @@ function render({ model, el }) {
     [back, next].forEach((hand, k) => atEnd(hand, ends[k]));
     const what = state.tile === 1 ? "key" : "tile";
     next.textContent = ends[1]
-      ? "All have been read"
+      ? `All ${what}s have been read`
       : `Next ${what} (${step + 1} of ${counted()})`;
     keys.set(state, now);
     tile.set(TILES.indexOf(state.tile));

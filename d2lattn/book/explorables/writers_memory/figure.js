@@ -103,7 +103,7 @@ function render({ model, el }) {
   const full = h("p");
   const most = number("full");
   const predict = predictFirst({
-    question: "16 GB are free for the cache of one text. How many tokens fit?",
+    question: "16 GB of memory are free for the cache of one text. How many tokens fit?",
     label: "Your guess, in thousands of tokens",
     ...{ min: 0.1, max: 100_000, step: 0.05, log: true, digits: 1 },
     answer: () => fullAt(read(), ROOM) / 1000,
@@ -156,7 +156,7 @@ function render({ model, el }) {
     each.set(bytes);
     formula.replaceChildren(
       `2 · ${many(layers, "layer")} · ${many(kv_heads, "head")} · ${many(head_dim, "number")} · ${many(number_bytes, "byte")} = `,
-      ...[each.el, ` bytes a token; ${count} of ${many(written, "token")} are kept`],
+      ...[each.el, ` bytes per token; ${count} of ${many(written, "token")} are kept`],
     );
     line.set(state);
     const token = clip(tokens[asked], 12);
@@ -170,7 +170,7 @@ function render({ model, el }) {
         ? [
             `16 GB are never full: at most ${many(state.window + state.num_first, "token")} are kept.`,
           ]
-        : ["16 GB hold ", most.el, " tokens of one text."]),
+        : ["16 GB can hold ", most.el, " tokens of one text."]),
     );
     announce(el, `${grouped(count * bytes)} bytes kept. ${said.textContent}`);
   }
