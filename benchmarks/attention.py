@@ -179,7 +179,7 @@ def multi_head_memory_table():
         peaks = [peak_memory(steps[name]) for name in names]
         rows.append([length, *(peak / 1e6 for peak in peaks), peaks[0] / 1e3 / length])
     columns = named((f"{name}, MB" for name in names), ",.1f")
-    return table([("positions", ",d"), *columns, ("ours, KB a position", ".1f")], rows)
+    return table([("positions", ",d"), *columns, ("ours, KB per position", ".1f")], rows)
 
 
 def scores_table(width: int, seconds: float):

@@ -36,7 +36,7 @@ REAL = argparse.Namespace(
 # What is counted for each word, and the name of its column
 HIDDEN = {
     "looked at": "without the largest",
-    "second": "without the second",
+    "second": "without the second largest",
     "own": "without its own",
     "random": "without a random one",
     "worst": "largest cost most",
@@ -52,8 +52,8 @@ ARTICLES = {
 PRONOUNS = {
     "looked at": "the largest",
     "own": "state at the pronoun",
-    "before": "both before it",
-    "looks before": "(the largest is one of these)",
+    "before": "both states before it",
+    "looks before": "largest weight on one of these two",
     "random": "a random one",
     "all": "all",
 }

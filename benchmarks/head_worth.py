@@ -102,7 +102,7 @@ def head_lengths(translator: Translator, pairs: Sequence[Pair]) -> list[float]:
 def results_of(options: argparse.Namespace) -> dict:
     """Train with all seeds."""
     corpus = corpus_for(options)
-    words = "*la*", "its other forms", "others", "*est-ce*"
+    words = "*la*", "its other forms", "other determiners", "*est-ce*"
     columns = [("switched off", ""), ("length", ".2f")]
     for how in ("zeros", "means"):
         columns.append((f"wrong, {how}", ".2f"))

@@ -158,7 +158,7 @@ def sharing_table(four: list[dict], seeds: Sequence[int]) -> dict:
         for (name, chances), weights in zip(run["off"].items(), looks, strict=True):
             rows.append([f"seed {seed}, {name}", *weights, *chances])
     weights = named(("weight on *the*", "weight on the noun"), ".2f")
-    chances = named(("*la*", "its other forms", "others"), ".3f")
+    chances = named(("*la*", "its other forms", "other determiners"), ".3f")
     return table([("switched off", ""), *weights, *chances], rows)
 
 

@@ -68,7 +68,7 @@ def errors_table(runs: dict[str, list[dict]], place: int) -> dict:
         errors = best["test"][place]
         rows.append([name, best["rate"], statistics.mean(errors), *errors])
     columns = named(("mean", *range(1, look_up.NUM_NETWORKS + 1)), ".4f")
-    return table([("task, score, width", ""), ("rate", "g"), *columns], rows)
+    return table([("task, score, width", ""), ("learning rate", "g"), *columns], rows)
 
 
 def results_of(options: argparse.Namespace) -> dict:

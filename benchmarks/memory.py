@@ -239,7 +239,7 @@ def written(options: argparse.Namespace) -> dict:
         "seed": seed,
         "test": len(corpus.test),
         "sentence": " ".join(corpus.test[shown].source),
-        "tables": {"written": table([("way", ""), ("right", "d"), ("written", "")], rows)},
+        "tables": {"written": table([("variant", ""), ("correct", "d"), ("output", "")], rows)},
     }
 
 
@@ -290,10 +290,10 @@ def results_of(options: argparse.Namespace) -> dict:
         model = make(way, len(vocabulary(corpus)))
         kept = [kept_after(model, count) for count in (1, TEXT)]
         totals.append([way, runs[way][0]["parameters"], *kept, *cells])
-    counts = named(("parameters", "bytes a token", f"bytes after {TEXT}"), ",d")
+    counts = named(("parameters", "bytes per token", f"bytes after {TEXT} tokens"), ",d")
     scores = ("loss", ".3f"), ("BLEU", ".1f"), ("signed", ".1f")
     groups = [f"{least} to {most}" for least, most in LENGTHS]
-    lengths = [("way", ""), *named(groups, ".1f")]
+    lengths = [("variant", ""), *named(groups, ".1f")]
     times = [median_times(steps(n), options.seconds, clock=time.process_time) for n in CACHES]
     speeds = [[way, *(NUM_TEXTS / seconds[way] for seconds in times)] for way in TIMED]
     return {
@@ -301,11 +301,11 @@ def results_of(options: argparse.Namespace) -> dict:
         "seeds": options.seeds,
         "test": len(corpus.test),
         "tables": {
-            "totals": table([("way", ""), *counts, *scores], totals),
+            "totals": table([("variant", ""), *counts, *scores], totals),
             "bleu": table(lengths, summarize(runs, [f"BLEU {group}" for group in groups])),
             "signed": table(lengths, summarize(runs, [f"signed {group}" for group in groups])),
             "speeds": table(
-                [("way", ""), *named((f"after {count:,}" for count in CACHES), ",.0f")], speeds
+                [("variant", ""), *named((f"after {count:,}" for count in CACHES), ",.0f")], speeds
             ),
         },
     }

@@ -55,7 +55,7 @@ def results_of(options: argparse.Namespace) -> dict:
         rows.append([kind, width, epochs, parameters, translator.seconds, *scores.values()])
         print(rows[-1], file=sys.stderr, flush=True)
     counts = ("width", "d"), ("epochs", "d"), ("parameters", ",d"), ("training, s", ".0f")
-    columns = [("decoder gets", ""), *counts, *named(translation.LENGTHS, ".1f")]
+    columns = [("decoder receives", ""), *counts, *named(translation.LENGTHS, ".1f")]
     return {"pairs": len(corpus.train), "tables": {"bleu": table(columns, rows)}}
 
 

@@ -127,7 +127,7 @@ def recall_table(options: argparse.Namespace) -> dict:
         cells = [each([100 * share for share in best["test"][str(n)]]) for n in PAIRS]
         rows.append([f"{way}, {width}", best["rate"], *cells])
     columns = named((f"{n} pairs" for n in PAIRS), ".1f")
-    return table([("way, width", ""), ("rate", "g"), *columns], rows)
+    return table([("method, width", ""), ("learning rate", "g"), *columns], rows)
 
 
 def steps_table(options: argparse.Namespace) -> dict:

@@ -159,9 +159,9 @@ def results_of(options: argparse.Namespace) -> dict:
         "test": len(corpus.test),
         "opening": OPENING,
         "tables": {
-            "totals": table([("way", ""), ("parameters", ",d"), *named(SPLITS, ".1f")], totals),
-            "lengths": length_table("way", runs, each),
-            "openings": table([("way, seed", ""), ("translation", "")], openings),
+            "totals": table([("method", ""), ("parameters", ",d"), *named(SPLITS, ".1f")], totals),
+            "lengths": length_table("method", runs, each),
+            "openings": table([("method, seed", ""), ("translation", "")], openings),
             "costs": costs_table(options.seconds),
         },
     }

@@ -90,7 +90,7 @@ MULTIPLIED = {f"city {place}": 2 for place in range(1, cities.NUM_CITIES + 1)}
 EXPERIMENTS = {
     "first symbol": Experiment(
         "4.2: name the first of 20 symbols",
-        {"right": 1},
+        {"percent correct": 1},
         first_symbol.KINDS,
         lambda name, seed: [first_symbol.learn(name, seed)[1]],
     ),
@@ -111,19 +111,19 @@ EXPERIMENTS = {
     ),
     "reaches": Experiment(
         "6.4: attention to nearby words only",
-        {"without positions": 1, "with waves": 1},
+        {"without positions": 1, "with sinusoidal positions": 1},
         local_attention.REACHES,
         measure_reach,
     ),
     "norms": Experiment(
         "7.3: two blocks after 100 steps",
-        {"right": 0},
+        {"percent correct": 0},
         stacks.NORMS,
         lambda name, seed: [stacks.right(stacks.fit_norm(name, seed))],
     ),
     "recipes": Experiment(
         "7.5: six blocks after 100 steps",
-        {"right": 0},
+        {"percent correct": 0},
         stacks.RECIPES,
         lambda name, seed: [stacks.right(stacks.fit_recipe(name, seed))],
     ),

@@ -17,8 +17,8 @@ from benchmarks.report import named, table, write_report
 from d2lattn.corpus import Pair
 
 COLUMNS = {
-    "looks at own": "largest weight on its own",
-    "looked at": "state of largest weight",
+    "looks at own": "largest weight on its own state",
+    "looked at": "state with the largest weight",
     "own": "its own state",
     "random": "a random one",
     "all": "all",
@@ -81,7 +81,7 @@ def results_of(options: argparse.Namespace) -> dict:
                 counts = believing.counted(list(swapped(translator, words)), COLUMNS)
                 rows.append([f"{kind}, {name}, seed {seed}", *counts])
             print(f"{kind}, seed {seed}: done", file=sys.stderr, flush=True)
-    columns = [("reads, word, seed", ""), *named(["words", *COLUMNS.values()], ".0f")]
+    columns = [("model, word, seed", ""), *named(["words", *COLUMNS.values()], ".0f")]
     tables = {"swapped": table(columns, rows)}
     return {"pairs": len(corpus.train), "epochs": settings.epochs, "tables": tables}
 

@@ -168,7 +168,7 @@ def translators(options: argparse.Namespace) -> dict:
         for name, *cells in summarize(runs, ("seconds", "speed"), spread)
     ]
     split_names = named(("BLEU", "BLEU valid", "BLEU unseen", "BLEU long"), ".1f")
-    cost_names = ("parameters", ",d"), ("training, s", ".0f"), ("target tokens a second", ".0f")
+    cost_names = ("parameters", ",d"), ("training, s", ".0f"), ("target tokens per second", ".0f")
     link_names = named(("precision", "recall", "error rate", "error rate, long"), ".3f")
     row_names = named(("the row that predicts the word", "the row that reads it"), ".3f")
     return {
@@ -188,7 +188,7 @@ def translators(options: argparse.Namespace) -> dict:
             "costs": table([("model", ""), *cost_names], costs),
             "lengths": length_table("model", runs),
             "links": table([("links", ""), *link_names], links),
-            "readings": table([("read", ""), *row_names], readings),
+            "readings": table([("layer and head", ""), *row_names], readings),
         },
     }
 
@@ -273,8 +273,8 @@ def sentences(options: argparse.Namespace) -> dict:
         "short": len(short),
         "sentences": SENTENCES,
         "tables": {
-            "written": table([("model", ""), ("right", "d"), ("that sentence", "")], written),
-            "moved": table([("position", "d"), ("that sentence", ""), ("BLEU", ".1f")], moved),
+            "written": table([("model", ""), ("correct", "d"), ("translation", "")], written),
+            "moved": table([("position", "d"), ("translation", ""), ("BLEU", ".1f")], moved),
         },
     }
 
@@ -374,8 +374,8 @@ def decoding(options: argparse.Namespace) -> dict:
         cached, whole = times["cached", num_steps], times["whole", num_steps]
         by_token = [1e3 * seconds / num_steps for seconds in (cached, whole)]
         rows.append([num_steps, cached, by_token[0], whole, by_token[1], whole / cached])
-    columns = [("tokens", "<d"), ("with the cache, s", ".3f"), ("ms a token", ".2f")]
-    columns += [("without, s", ".3f"), ("ms a token", ".2f"), ("ratio", ".1f")]
+    columns = [("tokens", "<d"), ("with the cache, s", ".3f"), ("ms per token", ".2f")]
+    columns += [("without, s", ".3f"), ("ms per token", ".2f"), ("ratio", ".1f")]
     least, most = STEPS[0], STEPS[-1]
     return {
         "batch_size": options.batch_size,

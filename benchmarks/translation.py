@@ -357,7 +357,7 @@ def own_corpus(options: argparse.Namespace) -> dict:
     }
     names = ("BLEU", "BLEU, beam 4", "chrF", "loss, nats", "BLEU unseen", "BLEU long")
     scores = [(name, ".3f" if name == "loss, nats" else ".1f") for name in names]
-    costs = ("parameters", ",d"), ("training, s", ".0f"), ("target tokens a second", ".0f")
+    costs = ("parameters", ",d"), ("training, s", ".0f"), ("target tokens per second", ".0f")
     return {
         "pairs": len(corpus.train),
         "test": len(corpus.test),
@@ -427,7 +427,7 @@ def tatoeba(options: argparse.Namespace) -> dict:
             examples = list(zip(done.pairs, done.outputs, targets, strict=True))
     keys = ("bleu", 1), ("bleu", 4), ("chrf", 4), "loss", "seconds", "speed"
     columns = named(("BLEU, greedy", "BLEU, beam 4", "chrF, beam 4"), ".1f")
-    columns += [("loss, nats", ".2f"), ("training, s", ".0f"), ("tokens a second", ".0f")]
+    columns += [("loss, nats", ".2f"), ("training, s", ".0f"), ("tokens per second", ".0f")]
     shown = examples[:: max(1, len(examples) // 10)][:10]
     return {
         "all_pairs": len(pairs),

@@ -84,8 +84,8 @@ def nadaraya_watson(
 
     Takes points to predict at (Q,), points where the value is known (K,) and their values (K,), or
     batches of them, (B, Q) and (B, K). The bandwidth is one positive number in the units of the
-    keys; a tensor may carry a gradient, and none is too small: a tiny one picks the nearest key,
-    and its gradient is then 0.
+    keys; a tensor may carry a gradient. Any positive number is allowed: a tiny one picks the
+    nearest key, and its gradient is then 0.
     The kernel is a function of u that returns heights ≥ 0, such as those in `KERNELS`.
 
     Returns predictions (Q,) and weights (Q, K), or (B, Q) and (B, Q, K). With a kernel of finite
@@ -157,7 +157,7 @@ def leave_one_out_error(
 
     Takes keys and values (K,), K ≥ 2, and the rest as `nadaraya_watson` does. Returns one number,
     in squared units of the values. It is infinite if some key is out of reach of all others: with
-    such a bandwidth, nothing is predicted there, and it must not win a search.
+    such a bandwidth, nothing is predicted there, so a search must not choose it.
     """
     _check_data(keys=keys, values=values)
     check_shapes(keys=(keys, "K"), values=(values, "K"))

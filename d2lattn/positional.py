@@ -20,7 +20,7 @@ from d2lattn.checks import argument_error, check_floats, check_shapes, check_sha
 
 
 def sinusoids(max_len: int, num_hiddens: int, base: float = 10000.0) -> Tensor:
-    """Waves of position: p_{i, 2j} = sin(i / 10000^(2j/d)), p_{i, 2j+1} = cos(i / 10000^(2j/d)).
+    """Sinusoids: p_{i, 2j} = sin(i / 10000^(2j/d)), p_{i, 2j+1} = cos(i / 10000^(2j/d)).
 
     The first two columns advance by one radian per position, later columns ever more slowly. An
     odd width ends with a sine.

@@ -36,7 +36,7 @@ def value_lengths(attention: MultiHeadAttention, values: Tensor) -> Tensor:
         Shape (B, H, K).
 
     Raises:
-        TypeError: `values` are no floating-point numbers, or not of the attention's dtype.
+        TypeError: `values` are not floating-point numbers, or are not of the attention's dtype.
         ValueError: their shape does not fit.
 
     Source: Kobayashi et al. 2020.
@@ -156,8 +156,8 @@ def _observe_joined_heads(
 def head_means(attention: MultiHeadAttention, run: Callable[[], object]) -> Tensor:
     """Return the mean output of each head over all queries of `run`.
 
-    Replacing a head by zeros also removes the constant part of its output; replacing it by its mean
-    removes only what depends on the input.
+    Replacing a head with zeros also removes the constant part of its output; replacing it with its
+    mean removes only what depends on the input.
 
     >>> attention = MultiHeadAttention(2, 2, 2, num_hiddens=2, num_heads=2, dropout=0)
     >>> _ = [torch.nn.init.eye_(matrix) for matrix in attention.parameters()]
@@ -168,7 +168,7 @@ def head_means(attention: MultiHeadAttention, run: Callable[[], object]) -> Tens
 
     Args:
         attention: with H heads; it is in eval mode while `run` runs.
-        run: calls the attention, or the model it is part of, on the data; once or often.
+        run: calls the attention, or the model it is part of, on the data; once or several times.
 
     Returns:
         Shape (H, D / H).
@@ -213,8 +213,8 @@ def every_subset(
         means: as in `without_heads`.
 
     Returns:
-        2^H numbers. In that at place s, head h is on where bit h of s is set: the first is without
-        any head, the last with all, that at place 2^h with head h alone.
+        2^H numbers. For the one at index s, head h is on if bit h of s is set: the first is
+        without any head, the last with all heads, the one at index 2^h with head h alone.
 
     Raises:
         ValueError: the shape of `means` does not fit.

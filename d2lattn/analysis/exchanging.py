@@ -39,7 +39,7 @@ def exchange_each_state(
         exchanged, row 1 + s with state s from the other sentence.
 
     Raises:
-        TypeError: tokens are no tensor of integers, or the decoder carries another state.
+        TypeError: tokens are not a tensor of integers, or the decoder has another kind of state.
         ValueError: a shape does not fit.
 
     Source: Geiger et al. 2021, who exchange a network's inner states in this way.

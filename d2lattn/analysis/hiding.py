@@ -35,7 +35,7 @@ def hide_each_state(model: EncoderDecoder, source: Tensor, target: Tensor) -> Te
         hidden, row 1 + t with state t hidden, the last row with all of them.
 
     Raises:
-        TypeError: tokens are no tensor of integers, or the decoder carries another state.
+        TypeError: tokens are not a tensor of integers, or the decoder has another kind of state.
         ValueError: a shape does not fit.
 
     Source: Serrano and Smith 2019, who erase attention weights in this way.

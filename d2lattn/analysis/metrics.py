@@ -27,7 +27,7 @@ def attention_entropy(weights: Tensor) -> Tensor:
         Shape (...), of the weights' dtype.
 
     Raises:
-        TypeError: the weights are no floating-point numbers.
+        TypeError: the weights are not floating-point numbers.
         ValueError: they have no axis of keys.
     """
     check_floats(weights=weights)
@@ -63,14 +63,14 @@ def bleu(
     Args:
         hypotheses: the translations, tokens separated by spaces.
         references: for each hypothesis one reference, or a list of several that are all right.
-        tokenize: sacrebleu's tokeniser; "none" for text that is cut at spaces already.
+        tokenize: sacrebleu's tokeniser; "none" for text that is already split at spaces.
         effective_order: leave out the n-grams that are longer than all hypotheses. Without it,
-            a corpus with no hypothesis of four tokens scores 0, however right it is.
+            a corpus with no hypothesis of four tokens scores 0, however good it is.
 
     Raises:
-        TypeError: a sentence is no string.
-        ValueError: there are no hypotheses, not as many references, or lists of tokens stand in
-            place of sentences.
+        TypeError: a sentence is not a string.
+        ValueError: there are no hypotheses, the number of references differs, or there are lists
+            of tokens in place of sentences.
 
     Source: Papineni et al. 2002; Post 2018 (sacrebleu).
     """
@@ -145,7 +145,7 @@ Link = tuple[int, int]  # (place of a source word, place of a target word)
 
 
 class AlignmentScores(NamedTuple):
-    """How predicted links compare with gold, each from 0 to 1; an error rate of 0 is the best."""
+    """How predicted links compare with gold links, from 0 to 1; an error rate of 0 is the best."""
 
     precision: float
     recall: float
@@ -216,8 +216,8 @@ def alignment_links(weights: Tensor, threshold: float | None = None) -> frozense
             the source word with its largest weight.
 
     Raises:
-        TypeError: the weights are no tensor.
-        ValueError: they are no matrix.
+        TypeError: the weights are not a tensor.
+        ValueError: they are not a matrix.
     """
     if not isinstance(weights, Tensor):
         raise argument_error(TypeError, "weights", weights, "a tensor")
@@ -232,7 +232,7 @@ def alignment_links(weights: Tensor, threshold: float | None = None) -> frozense
 
 
 def shift_links(links: AbstractSet[Link], offset: int, target_length: int) -> frozenset[Link]:
-    """Move each link to the target word `offset` places on; links that fall out are dropped.
+    """Move each link to the target word `offset` places on; links that fall outside are dropped.
 
     >>> sorted(shift_links({(0, 0), (3, 1)}, 1, target_length=2))
     [(0, 1)]

@@ -71,7 +71,7 @@ def attention_steps(model: EncoderDecoder, source: Tensor, target: Tensor) -> At
         target: the tokens to be generated, shape (1, T): a true translation or the model's own.
 
     Raises:
-        TypeError: the decoder is another, or source or target hold no integers.
+        TypeError: the decoder is of another kind, or source or target do not hold integers.
         ValueError: there is more than one sentence, or it does not fit the model.
 
     Source: Bahdanau et al. 2014, section 3.1.

@@ -1,9 +1,9 @@
-"""The book's look in matplotlib: its palette, its style, and names that stand at their curves.
+"""The book's look in matplotlib: its palette, its style, and labels beside their curves.
 
-A figure of the book is stored twice. Notebooks show it as PNG, everywhere alike. For the pages the
-same figure is drawn as SVG, once for a wide column and once for a telephone, and travels with the
-PNG as its metadata; when the book is built, `website/extensions/plots.py` puts it into the page,
-in the colours of the reader's theme.
+A figure of the book is stored twice. Notebooks show it as PNG, the same everywhere. For the pages,
+the figure is also drawn as SVG, once for a wide column and once for a telephone; both drawings are
+stored in the metadata of the PNG. When the book is built, `website/extensions/plots.py` puts them
+into the page, in the colours of the reader's theme.
 """
 
 import base64
@@ -48,8 +48,9 @@ if "ink" not in mpl.colormaps:
 def book_style() -> dict[Any, Any]:
     """The settings of matplotlib for a figure of the book.
 
-    Lines are ink: the first is thick with filled marks, the next, what it is compared with, thin
-    with hollow ones; then come dashes. What a number measures stands above its axis, as the title.
+    Lines are drawn in ink: the first is thick with filled marks; the second, with which it is
+    compared, is thin with hollow marks; further lines are dashed. What the vertical axis measures
+    is stated above it, in the title.
     """
     lines: Any = cycler(color=["ink", "ink", "soft", "ink", "score"])
     lines += cycler(linewidth=[3.2, 1.3, 2.0, 1.6, 1.3])
@@ -75,9 +76,8 @@ def _font() -> str:
 def use_book_style() -> None:
     """Draw every figure from here on in the book's style, with SVG for the pages.
 
-    Ink on paper, in letters that can be read on a telephone. Colours have the names of what they
-    stand for (``color="query"``): those of
-    :func:`d2lattn.book.palette.palette`.
+    Figures are drawn in ink on paper, with text that is legible on a telephone. Colours are named
+    after what they stand for (``color="query"``); :func:`d2lattn.book.palette.palette` lists them.
     """
     mpl.rcParams.update(book_style())
     if shell := _use_format("png"):
@@ -168,10 +168,10 @@ def _svg(figure: Figure) -> str:
 
 
 def name_curves(axes: Any) -> None:
-    """Write the label of each line beside it, where it is in nobody's way.
+    """Write the label of each line beside it, where it covers nothing.
 
-    Takes the place of a legend: the eye need not go and look up. Where each name fits best is
-    found anew whenever the figure is drawn, in any size.
+    This replaces a legend. The best place for each label is determined again whenever the figure
+    is drawn, in any size.
     """
     axes.add_artist(_CurveNames())
 

@@ -3,7 +3,7 @@
 *the happy cow* becomes *la vache heureuse*. Before a translator writes a French word, that word's
 query attends to the English words; each chapter does so with its own kind of attention.
 
-``python -m d2lattn.book.running_pair > images/the-thread.html`` writes the strip of the last page.
+``python -m d2lattn.book.running_pair > images/the-thread.html`` writes the table on the last page.
 """
 
 import torch
@@ -108,7 +108,7 @@ def as_html() -> str:
     lines = [
         '<table class="thread">',
         "<caption>The weights that each French word (above) gives to the English words, in "
-        "hundredths. Each label begins with the chapter.</caption>",
+        "hundredths. Each label begins with the number of its chapter.</caption>",
         f"<thead><tr><td></td>{head}</tr>",
         f"<tr><td></td>{words}</tr></thead>",
         "<tbody>",

@@ -27,7 +27,7 @@ def load_results(page: str | os.PathLike[str]) -> dict[str, Any]:
 def format_cell(cell: Any, spec: str) -> str:
     """Format a cell of a table as on its report page.
 
-    A cell is a text, a number, or a mean with its range or with the value of each training.
+    A cell is text, a number, or a mean with its range or with the value of each training run.
 
     >>> format_cell(1234, ",d"), format_cell(None, ".1f"), format_cell("once", ".1f")
     ('1,234', '–', 'once')
@@ -78,7 +78,7 @@ def read_tables(page: str | os.PathLike[str]) -> list[Table]:
 
 
 def read_trainings(page: str | os.PathLike[str], title: str) -> dict[str, list[list[float]]]:
-    """Return the table with this number: for each row and column, the value of each training.
+    """Return the table with this number: for each row and column, the value of each training run.
 
     Args:
         page: the report page, `reference/benchmarks/NAME.md`.

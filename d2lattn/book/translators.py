@@ -39,12 +39,12 @@ class Recipe:
     dropout: float = 0.1  # of the embeddings that the decoder reads
 
 
-GRUS = "GRUs of 128 units, embeddings of 64"
-BAHDANAU = f"{GRUS}; Bahdanau's attention; the decoder starts from zeros, the encoder reads"
+GRUS = "GRUs of 128 units, embeddings of width 64"
+BAHDANAU = f"{GRUS}; Bahdanau attention; the decoder starts from zeros, the encoder reads"
 RECIPES = {
     "one-vector": Recipe(
         chapters="4, 4.6, 4.7",
-        what=f"{GRUS}; no attention: the encoder's last state at every step",
+        what=f"{GRUS}; no attention: every step receives the encoder's last state",
     ),
     "one-directional": Recipe(
         chapters="4.1, 4.6, 4.7, 4b, 4b.1, 4b.2, 4b.4",
@@ -56,12 +56,13 @@ RECIPES = {
     ),
     "four-heads": Recipe(
         chapters="5b, 5b.2, 5b.3, 5b.4",
-        what=f"{GRUS}; the encoder reads both ways, the queries of four heads are the new states",
+        what=f"{GRUS}; the encoder reads both ways; four heads, whose queries are the new states",
         num_epochs=1,
     ),
     "transformer": Recipe(
         chapters="7b, 7b.1, 7b.3, 7c, 7c.1, 7c.2, 8, 8.3, 10.2, 10.3",
-        what="Transformer of width 96, networks of 192, four heads, two layers on either side",
+        what="Transformer of width 96, feed-forward networks of width 192, four heads, "
+        "two layers each in the encoder and the decoder",
         num_epochs=1,
         learning_rate=3e-3,
         decay_share=0.7,

@@ -85,7 +85,7 @@ def escaped(text: str) -> str:
 def gift(quizzes: list[Quiz]) -> str:
     """Write quizzes in GIFT, which Moodle and others import, and shuffle themselves."""
     parts = [
-        "// Attention You Can Run: the quizzes of its walks. What follows # is told afterwards."
+        "// Attention You Can Run: the quizzes of its walks. The text after # is shown afterwards."
     ]
     for quiz in quizzes:
         parts.append(f"$CATEGORY: Attention You Can Run/Chapter {quiz.chapter}")
@@ -102,7 +102,7 @@ def table(quizzes: list[Quiz]) -> str:
     """Write quizzes as CSV, a row an answer."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["chapter", "question", "asks", "right", "answer", "what it means"])
+    rows.writerow(["chapter", "question", "text", "correct", "answer", "explanation"])
     for quiz in quizzes:
         for item in quiz.questions:
             for kind, answer in [("yes", item.right), *(("no", other) for other in item.wrong)]:

@@ -45,7 +45,7 @@ def check_attend(attend: Function) -> str:
             (scores @ values, "You used the scores as weights. Normalise them first."),
             (scores @ values / scores.sum(), "Take exponentials first, then divide by their sum."),
             (scores.exp() @ values, "The exponentials are there, but they do not sum to 1 yet."),
-            (values[scores.argmax()], "That is only the best key's value. Average all values."),
+            (values[scores.argmax()], "That is the best key's value alone. Average all values."),
             (_attend(query / width**0.5, keys, values), "Do not divide by √d before chapter 3."),
         ]
         hint = "Score = q·k, softmax over the keys, then weights times values."
@@ -128,11 +128,11 @@ def check_noise(noise: float) -> str:
         raise WrongAnswer("Noise is a standard deviation: it cannot be negative.")
     if result < 1.65:
         raise WrongAnswer(
-            f"At {result:g} the nearest key still has the smaller error. Try more noise."
+            f"At {result:g}, the nearest key still has the smaller error. Try more noise."
         )
     if result > 1.75:
         raise WrongAnswer(
-            f"The nearest key has the larger error already below {result:g}. Try less noise."
+            f"The nearest key already has the larger error below {result:g}. Try less noise."
         )
     return (
         "at 1.7, the value of the nearest key has a larger error than the average. Attention at "
@@ -170,7 +170,7 @@ def check_softmax(softmax: Function) -> str:
     case = "with rows of scores near 1000 and near -1000"
     hint = "Subtract the largest score of each row first: that changes no weight."
     expect(call(softmax, large, case=case), large.softmax(dim=-1), hint, f"{case}, yours")
-    return "the same as torch.softmax, for large scores, too."
+    return "the same as torch.softmax, even for large scores."
 
 
 def _attend_all(queries: Tensor, keys: Tensor, values: Tensor, temperature: float) -> Tensor:

@@ -60,12 +60,12 @@ def check_gaussian_weights(answer: Any) -> str:
         result = read_tensor(call(answer, *given), keys, "the weights")
         if result.isnan().any() or (result == 0).all():
             raise WrongAnswer(
-                f"Near the keys your weights are right, but for a query at {place:g} the sum of "
+                f"Near the keys, your weights are right, but for a query at {place:g} the sum of "
                 "your heights is 0, because each exponential underflows. torch.softmax "
                 "subtracts the largest score first."
             )
         expected = _gaussian_weights(torch.tensor(place), keys, bandwidth)
-        hint = "Far away, too, the weights sum to 1, and the nearest key's is nearly 1."
+        hint = "Far away, too, the weights sum to 1, and that of the nearest key is nearly 1."
         expect(result, expected, hint, f"for a query at {place:g}, the weight")
     return "right. These weights are softmax attention, whatever the bandwidth."
 
@@ -121,8 +121,8 @@ def check_left_out_predictions(answer: Any) -> str:
         result = read_tensor(call(answer, keys, values, 0.5), expected, "the predictions")
         if _near(result[-1], values[-1]):
             raise WrongAnswer(
-                f"{case} there is its own value: its own score is low, but the scores of the "
-                "others are lower. Mask it with −inf, not with a large negative number."
+                f"{case} there is the point's own value: its own score is low, but the scores of "
+                "the others are lower. Mask its own score with −inf, not with a large number."
             )
         hint = (
             "The weights of the others are lost in rounding next to the point's own weight. Mask "
@@ -157,7 +157,7 @@ def check_noise(answer: Any) -> str:
     for bandwidth, (noise, expected) in zip(result, TYPICAL_BANDWIDTHS.items(), strict=True):
         if not 0.7 < bandwidth / expected < 1.4:
             raise WrongAnswer(
-                f"At noise {noise} your median is {bandwidth:.2f}; ours is {expected:.2f}. Are "
+                f"At noise {noise}, your median is {bandwidth:.2f}; ours is {expected:.2f}. Are "
                 "there 50 points in each sample, and is a standard normal multiplied by the noise?"
             )
     return "right. The more noise there is, the more neighbours the average needs."
@@ -195,7 +195,7 @@ def check_learned_w(learn_w: Function) -> str:
     result = read_number(call(learn_w, *given), "your w")
     mistakes = [
         (_learned_w(*given, own=0.0), "Each point sees itself. Leave it out of its own keys."),
-        (_learned_w(*given, power=-1), "You divide by w. It is 1/h: multiply the distances."),
+        (_learned_w(*given, power=-1), "You divide by w. But w is 1/h: multiply distances by it."),
         (_learned_w(*given, kept=1.0), "Gradients add up from step to step: call zero_grad()."),
         (_learned_w(*given, count=12), "The loss is the mean of the squares, not their sum."),
         (_learned_w(*given[:3], -0.5, 3), "The loss rises: subtract rate times the gradient."),
@@ -206,13 +206,13 @@ def check_learned_w(learn_w: Function) -> str:
     hint = "Use the walk's model, its mean squared error and plain gradient descent."
     if not agrees(torch.tensor(result), expected, rtol=1e-3):
         raise WrongAnswer(f"Your w is {result:.4f}; {expected:.4f} is right. {hint}")
-    return "forward, loss, gradient, step: every training in this course has these four."
+    return "forward, loss, gradient, step: every training loop in this course has these parts."
 
 
 @check("2.6", right=((0.45, 1.1),), wrong=[((1.1, 0.45),), ((0.8, 1.1),), ((0.45, 0.5),)])
 def check_bench(answer: Any) -> str:
     """Check the bench's best bandwidths, Gaussian then Epanechnikov, on its own twelve points."""
-    hint = "Give two bandwidths: for the Gaussian, then for the Epanechnikov kernel."
+    hint = "Give two bandwidths: first for the Gaussian, then for the Epanechnikov kernel."
     first, second = read_parts(answer, 2, hint)
     gauss, epanech = read_number(first, "the first"), read_number(second, "the second")
     if 1.0 <= gauss <= 1.3 and 0.37 <= epanech <= 0.57:
@@ -226,13 +226,13 @@ def check_bench(answer: Any) -> str:
     if not 1.0 <= epanech <= 1.3:
         raise WrongAnswer(
             f"With Epanechnikov's kernel, {epanech:.2f} is not the minimum. Look further: this "
-            "kernel is 0 from one bandwidth on, where the Gaussian still has weight."
+            "kernel is 0 beyond one bandwidth, where the Gaussian still has weight."
         )
     return (
-        "right. A window of the same spread needs √5 = 2.24 times the bandwidth: one bandwidth is "
-        "one standard deviation of the Gaussian and √5 standard deviations of Epanechnikov's "
-        "kernel. With many points, the ratio of the best bandwidths is 2.21; with these twelve, "
-        "it is 2.4."
+        "right. For the same spread, Epanechnikov's kernel needs √5 = 2.24 times the bandwidth: "
+        "one bandwidth is one standard deviation of the Gaussian and √5 standard deviations of "
+        "Epanechnikov's kernel. With many points, the ratio of the best bandwidths is 2.21; with "
+        "these twelve, it is 2.4."
     )
 
 
@@ -259,14 +259,14 @@ def check_two_features(answer: Any) -> str:
         expected = _predict(query, keys, values, bandwidths)
         mistakes = [
             (pooled(-u.abs().sum(dim=1) / 2), "Square each u before you add them."),
-            (pooled(-(u.sum(dim=1) ** 2) / 2), "Square each u first; unlike signs cancel here."),
+            (pooled(-(u.sum(dim=1) ** 2) / 2), "Square each u first; opposite signs cancel here."),
             (pooled(-(u**2).sum(dim=1)), "The Gaussian's exponent has a factor ½: −½ Σ u²."),
             (pooled(-((query - keys) ** 2).sum(dim=1) / 2), "Divide by the bandwidths first."),
         ]
         hint = "The score of a key is −½ of the sum of its u² over the features."
         given = query, keys, values, bandwidths
         compare(answer, given, expected, mistakes, hint, "the prediction", rtol=1e-3, atol=1e-4)
-    return "right. A feature with a very wide bandwidth no longer matters."
+    return "right. A feature with a very large bandwidth no longer matters."
 
 
 def suspicious_sample() -> tuple[Tensor, Tensor]:
@@ -303,5 +303,5 @@ def check_audit(answer: Any) -> str:
     judge_number(answer, HONEST, mistakes, hint, "the error", rtol=0, atol=0.004)
     return (
         "right. Every point was entered twice, so each still had its copy among the keys. "
-        "Remove duplicates before you leave one out."
+        "Remove duplicates before you leave points out."
     )

@@ -50,7 +50,7 @@ def check_softmax_where(softmax_where: Function) -> str:
     masked = scores.masked_fill(~valid, -math.inf)
     axis = "The softmax runs along the wrong axis; the keys are the last one."
     mistakes = [
-        (scores.masked_fill(~valid, 0.0).softmax(dim=-1), "A score of 0 still has weight."),
+        (scores.masked_fill(~valid, 0.0).softmax(dim=-1), "A masked score of 0 still gets weight."),
         (scores.softmax(dim=-1) * valid, "Rows no longer sum to 1: mask before the softmax."),
         (_softmax_where(scores, ~valid), "Inverted: `valid` is true where a query may attend."),
         (masked.softmax(dim=0), axis),
@@ -65,14 +65,14 @@ def check_softmax_where(softmax_where: Function) -> str:
         result = read_tensor(call(softmax_where, scores, valid), scores, "your weights")
         if result.isnan().any() or (result == 0).all():
             raise WrongAnswer(
-                f"With scores of {low:g} your valid keys get no weight: exp({low:g}) is 0, and so "
+                f"With scores of {low:g}, your valid keys get no weight: exp({low:g}) is 0, and so "
                 "is the sum. Mask the scores with minus infinity, then call softmax: it subtracts "
                 "the largest score first."
             )
         expect(
             result,
             torch.tensor([[[0.5, 0.5, 0.0]]]),
-            f"With scores of {low:g}, a masked key has the weight: use −∞, not a large number.",
+            f"With scores of {low:g}, a masked key gets weight: use −∞, not a finite number.",
             "your weight",
         )
 
@@ -84,7 +84,9 @@ def check_softmax_where(softmax_where: Function) -> str:
     if (empty[0, 0] > 0).any():
         raise WrongAnswer("A row with no valid key has weights above 0; all should be 0.")
     expect(empty[0, 1], torch.tensor([1.0, 0.0, 0.0]), "One valid key gets all the weight.")
-    return "masked keys get 0, rows sum to 1, and in a row without a valid key all weights are 0."
+    return (
+        "masked keys get weight 0, rows sum to 1, and rows without a valid key contain only zeros."
+    )
 
 
 class _Additive(nn.Module):
@@ -121,7 +123,7 @@ ADDITIVE_SLIPS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"features": lambda q, k: q + k},
-        "The tanh is missing. Without it the query cancels in the softmax.",
+        "The tanh is missing. Without it, the query cancels in the softmax.",
     ),
     (
         {"features": lambda q, k: q.tanh() + k.tanh()},
@@ -220,12 +222,12 @@ def check_distance_attention(attention: Function) -> str:
     given = queries, keys, values
     expected = _by_differences(*given, 1.7)
     mistakes = [
-        (_nearest(*given, 1.7, sign=-1), "The sign: a near key needs a high score."),
+        (_nearest(*given, 1.7, sign=-1), "The sign is wrong: a near key needs a high score."),
         (_nearest(*given, 1.7**0.5), "Divide by the square of the bandwidth."),
         (_nearest(*given, 1.7 / 2**0.5), "The factor 1/2 of the Gaussian is missing."),
         (_nearest(*given, 1.0), "The bandwidth is not used."),
         (_nearest(*given, 1.7, norm=0.0), "That is the dot product: the keys' norms are missing."),
-        (_nearest(*given, 1.7, norm=1.0), "Half of the key's squared norm is subtracted."),
+        (_nearest(*given, 1.7, norm=1.0), "Subtract only half of the key's squared norm."),
     ]
     hint = "Multiply out ‖q − k‖², and drop the term that is the same for all keys."
     result = compare(attention, (*given, 1.7), expected, mistakes, hint)
@@ -289,7 +291,7 @@ def check_slope(measured_slope: float) -> str:
             f"The slope is {result:.3g}. Take the variance over many pairs, and fit log(variance) "
             "against log(d)."
         )
-    return "close to 2: the shared parts add d equal products, so such scores need a division by d."
+    return "close to 2: the shared parts add d equal products, so divide such scores by d."
 
 
 def _attention(
@@ -310,9 +312,9 @@ def _attention(
 LEFT = {
     ("keys", -2, False): "The scale, the axis of the softmax and the mask are all wrong.",
     ("width", -2, False): "The scale is right. Along which axis should weights sum to 1?",
-    ("keys", -1, False): "The axis is right. By which number does the formula divide?",
+    ("keys", -1, False): "The axis is right. By what number does the formula divide?",
     ("width", -1, False): "One mistake is left: what is the sum of a row that is masked like this?",
-    ("keys", -1, True): "One mistake is left: by which number does the formula divide?",
+    ("keys", -1, True): "One mistake is left: by what number does the formula divide?",
     ("width", -2, True): "The mask is right. But a softmax along the queries meets a column of "
     "nothing but minus infinity, and divides 0 by 0. Along which axis should weights sum to 1?",
 }
@@ -364,7 +366,7 @@ def _compare_lengths(attention: Function, lengths: Tensor) -> None:
     ]
     if lengths.dim() == 1:
         each = lengths.expand(2, 2)
-        hint = "Your mask is (B, K), which is read as (Q, K). Give it the shape (B, 1, K)."
+        hint = "Your mask is (B, K) and is read as (Q, K). Give it the shape (B, 1, K)."
         mistakes.append((_from_lengths(*given[:3], each), hint))
     hint = "Make the mask from torch.arange(K) and the lengths, then mask the scores."
     case = f"with lengths of shape {tuple(lengths.shape)}"

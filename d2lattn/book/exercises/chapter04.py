@@ -146,7 +146,7 @@ STEP_SLIPS = {
     "batch": "The softmax runs along the batch. It runs along the source words.",
     "projected values": "You averaged the projected keys. The values are the states h themselves.",
     "order": "The GRU's input is [context; embedding], in this order.",
-    "old state": "The logits are computed from the last state. Use the new one.",
+    "old state": "The logits are computed from the previous state. Use the new one.",
     "softmax": "These are probabilities. Return the logits; the loss contains the softmax.",
 }
 
@@ -175,7 +175,9 @@ def check_step(decoder_class: Function) -> str:
         logits, state = package(y.unsqueeze(1), state)
         expected = logits.squeeze(1), state.hidden[0], package.attention_weights
         result = read_parts(
-            call(decoder, y, s, h, m, case=case), 3, "Return logits, new state and weights."
+            call(decoder, y, s, h, m, case=case),
+            3,
+            "Return the logits, the new state and the weights.",
         )
         names = "logits", "new state", "weights"
         parts = [
@@ -189,7 +191,7 @@ def check_step(decoder_class: Function) -> str:
             mistakes.append((_flat(wrong(y, s, h, m)), hint))
         recognise(_flat(parts), mistakes, _flat(expected))
         for name, part, wanted in reversed(list(zip(names, parts, expected, strict=True))):
-            hint = "Scores, mask, weights, context, GRU, logits: this is the first that differs."
+            hint = "Check, in this order: scores, mask, weights, context, GRU, logits."
             expect(part, wanted, hint, f"{case}, your {name}".removeprefix(", "))
     return "the same as the package's decoder, with a mask and without."
 
@@ -241,13 +243,15 @@ def check_masked_loss(masked_loss: Function) -> str:
             "That is the mean of the sentences' means: a token of a short sentence counts for "
             "more. Add up the losses of all valid tokens, then divide once.",
         ),
-        (-((-losses).exp() * valid).sum() / num_valid, "That averages probabilities; take logs."),
+        (-((-losses).exp() * valid).sum() / num_valid, "You average probabilities: take logs."),
         (total, "That is the sum of the valid tokens' losses; divide by their number."),
-        (-expected, "The sign: a likely token has a low loss, so take minus the logarithm."),
+        (-expected, "The sign is wrong: a likely token has a low loss. Take minus the log."),
         (losses[targets != 0].mean(), "Padding comes after valid_lens tokens; a 0 may be valid."),
     ]
     recognise(result, mistakes)
-    expect(result, expected, "Average minus log softmax over the valid tokens.", "your loss")
+    expect(
+        result, expected, "Average -log_softmax of the targets over the valid tokens.", "your loss"
+    )
     # Logits far from 0: the exponentials are infinite, or the probability of the target is 0.
     for scale in (30, 300):
         try:
@@ -326,7 +330,7 @@ def check_threshold(answer: float, pairs: Sequence[Pair], matrices: Sequence[Any
     here = places[0]
     best = [place for place, rate in enumerate(rates) if rate <= min(rates) + 1e-9]
     if here in best:
-        return "no other threshold of the nineteen has a lower error rate over all pairs."
+        return "none of the nineteen thresholds has a lower error rate over all pairs."
     reason = (
         "Too low: at a higher threshold, fewer of the links are wrong."
         if best[-1] > here
@@ -344,7 +348,7 @@ def _links_of(weights: Tensor) -> set[Link]:
 WRONG_LINKS: tuple[tuple[Callable[[Tensor], set[Link]], str], ...] = (
     (
         lambda weights: set(_links_of(torch.cat((weights, weights[-1:])))),
-        "The last row wrote <eos>, which is not a French word.",
+        "The last row belongs to <eos>, which is not a French word.",
     ),
     (
         lambda weights: {(w, row) for row, w in enumerate(weights[:-1].argmax(dim=1).tolist())},
@@ -362,7 +366,7 @@ WRONG_LINKS: tuple[tuple[Callable[[Tensor], set[Link]], str], ...] = (
     ),
     (
         lambda weights: {(w, column - 1) for column, w in enumerate(weights.argmax(0).tolist())},
-        "You take the largest weight of each column, and move the links by one. Rows are steps.",
+        "You take the largest weight of each column, and move the links by one. A step is a row.",
     ),
     (
         lambda weights: {(row, word) for word, row in _links_of(weights)},

@@ -47,7 +47,10 @@ WRONG_SPLITS: tuple[tuple[Callable[[Tensor, int], Tensor], str], ...] = (
         "The shape is right, but head 1 contains pieces of the first positions only. Cut each row "
         "first, then exchange two axes.",
     ),
-    (lambda x, num_heads: x.unflatten(-1, (num_heads, -1)), "Heads are still behind positions."),
+    (
+        lambda x, num_heads: x.unflatten(-1, (num_heads, -1)),
+        "The axis of heads is still behind that of positions.",
+    ),
     (
         lambda x, num_heads: x.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2),
         "You distributed the entries one by one. Each head gets neighbouring entries.",
@@ -110,7 +113,10 @@ def check_padded_heads(padded_heads: Function) -> str:
         )
         q[..., 0], k[..., 0] = 6, k[..., 0] - 15 * math.sqrt(width)  # all of head 1's are lower
         expected = attend_in_heads(q, k, v, num_heads, mask)
-        hint, case = "A masked score is −∞, below any other.", "where all scores are below −50"
+        hint, case = (
+            "A masked score is −∞, which is below any other score.",
+            "where all scores are below −50",
+        )
         compare(padded_heads, (*given, num_heads, valid), expected, [], hint, case=case)
     return "one mask for all heads, and each head divides by the square root of its own width."
 
@@ -126,7 +132,7 @@ def check_repaired(repaired: Function) -> str:
         k, v = torch.randn(2, batch, num_keys, width)
         given = q, k, v, heads
         mistakes = mistakes_in_heads(partial(attend_in_heads, *given, None), (*HEADS, *ONE_HEAD))
-        hint = "Compare each line with the walk's listing, on a batch that you can follow."
+        hint = "Compare each line with the walk's listing, on a batch that you can check by hand."
         compare(repaired, given, attend_in_heads(*given), mistakes, hint)
     return "split and merge keep positions together, and the scale depends on the width of a head."
 
@@ -231,7 +237,7 @@ def check_three_cities(answer: Sequence[float]) -> str:
     """How many heads v_a − 2 v_b + v_c needs, and the error of a single head, out of 6."""
     parts = read_parts(answer, 2, "Give two numbers: (heads, the error of one head).")
     mistakes = {
-        3: "Three heads are enough. But a and c have the same sign.",
+        3: "Three heads are enough. But are three needed? a and c have the same sign.",
         1: "The answer contains both signs, so one head is too few.",
     }
     judge_number(parts[0], 2, mistakes, "{:g} heads? Count the signs.", "the number of heads")
@@ -274,14 +280,17 @@ def check_contributions(contributions: Function) -> str:
             ),
             (weights, "These are the weights. How long are the vectors that are weighted?"),
             (expected.square(), "That is the squared length; take the square root."),
-            (weights * lengths.square(), "Take the square root before the product."),
+            (
+                weights * lengths.square(),
+                "Take the square root before you multiply by the weight.",
+            ),
         ]
         hint = "The output of head i is multiplied by columns i d to (i + 1) d − 1 of W_o."
         given = weights, values, W_o
         compare(
             contributions, given, expected, mistakes, hint, f"with {heads} heads, your contribution"
         )
-    return "the weight times the length of the vector that arrives."
+    return "the length of a contribution is the weight times the length of the vector that arrives."
 
 
 def _prune(*given: Any, slip: str = "") -> tuple[Tensor, ...]:
@@ -332,14 +341,17 @@ def check_tests(letters: str) -> str:
         raise WrongAnswer('Give four letters from A to D, such as "ABCD".')
     reasons = {
         "D": "Gold links are what a person would draw.",
-        "A": "If the model uses the state, replacing it by that of another noun changes the word.",
+        "A": "If the model uses the state, replacing it with another noun's changes the word.",
         "C": "The weight and two matrices determine how much of a value arrives.",
         "B": "To see what a head adds, switch it off, with the other heads on and off.",
     }
     for place, (given, right) in enumerate(zip(chosen, reasons, strict=True), start=1):
         if given != right:
             raise WrongAnswer(f"Look at question {place} again. {reasons[right]}")
-    return "plausible, used, arriving and needed are four properties, each with its own test."
+    return (
+        "whether a link is plausible, a state used, a value passed on and a head needed are four "
+        "questions, each with its own test."
+    )
 
 
 check_audit = choice("5b.4")

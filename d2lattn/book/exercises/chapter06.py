@@ -115,11 +115,16 @@ def check_shift_matrix(shift_matrix: Function) -> str:
     for delta, width in ((3, 6), (0, 4), (-2, 8)):
         case = f"for an offset of {delta} and width {width}"
         expected = _shift_matrix(delta, width)
-        result = read_tensor(call(shift_matrix, delta, width, case=case), expected, f"{case}, it")
+        result = read_tensor(
+            call(shift_matrix, delta, width, case=case), expected, f"{case}, your matrix"
+        )
         same_angle = "You rotate all pairs by the same angle, but each has its own speed."
         mistakes = [
             (expected.T, "Wrong direction: your matrix leads to position i - delta."),
-            (_shift_matrix(1, width), "It shifts by one position, whatever the offset is."),
+            (
+                _shift_matrix(1, width),
+                "Your matrix shifts by one position, whatever the offset is.",
+            ),
             (_shift(delta, torch.ones(width // 2)), same_angle),
             (_shift(delta, 1 / _speeds(width)), "Later pairs should be slower, not faster."),
         ]
@@ -144,7 +149,9 @@ def check_bandwidth(bandwidth: Function) -> str:
     """The bandwidth of the Gaussian that exp(strength * cos(omega * delta)) is like, near 0."""
     cases = ((1.0, 1.0), (0.5, 1.0), (1.0, 9.0), (0.1, 16.0))
     result = [
-        read_number(call(bandwidth, omega, strength), f"for ω = {omega} and s = {strength}, it")
+        read_number(
+            call(bandwidth, omega, strength), f"for ω = {omega} and s = {strength}, your result"
+        )
         for omega, strength in cases
     ]
     mistakes: list[tuple[Callable[[float, float], float], str]] = [
@@ -186,7 +193,9 @@ def check_twin(place: float) -> str:
     """The place from 4 to 400 most like place 0, for width 4 and base 100."""
     result = read_number(place, "the position")
     if result == 63:
-        raise WrongAnswer("63 is close (1.986 of 2), after one slow rotation. Search up to 400.")
+        raise WrongAnswer(
+            "Position 63 is close (1.986 of at most 2), after one slow rotation. Search up to 400."
+        )
     if result in (0, 1, 2, 3):
         raise WrongAnswer("Leave out position 0 and its neighbours: begin at 4.")
     if result != 377:
@@ -194,8 +203,8 @@ def check_twin(place: float) -> str:
             raise WrongAnswer("A whole number from 4 to 400 is needed.")
         likeness = math.cos(result) + math.cos(result / 10)
         raise WrongAnswer(
-            f"At position {result:g}, p(0)·p(i) is {likeness:.4f}; at another, it is larger. "
-            "Compute it for all positions, with the speeds 1 and 0.1, and take the largest."
+            f"At position {result:g}, p(0)·p(i) is {likeness:.4f}; at another position, it is "
+            "larger. Compute it for all positions, with the speeds 1 and 0.1, and take the largest."
         )
     return "position 377: almost exactly 60 full rotations of the fast pair and 6 of the slow one."
 

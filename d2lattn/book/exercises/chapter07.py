@@ -73,7 +73,9 @@ def check_layer_norm(layer_norm: Function) -> str:
         compare(
             layer_norm, (X, gain, shift, eps), expected, mistakes, hint, "your result", case=case
         )
-    return "each position by its own mean and standard deviation, then gain and shift."
+    return (
+        "normalise each position by its own mean and standard deviation, then apply gain and shift."
+    )
 
 
 check_estimate = choice("7.2")
@@ -124,7 +126,7 @@ STEP_MISTAKES = {
     ),
     "top_left": (
         "new tokens attend to those that are kept",
-        "give it one token per call, and print the weights. Where are they not 0?",
+        "call it with one token at a time, and print the weights. Where are they not 0?",
     ),
     "forgets": (
         "keys and values of all tokens are kept",
@@ -186,7 +188,11 @@ def check_step(step: Function) -> str:
                 done = [right for (right, _), is_left in mistakes if not is_left]
                 asks = [ask for (_, ask), is_left in mistakes if is_left]
                 start = f"Right: {' and '.join(done)}. " if done else ""
-                count = ("One mistake is left", "Two mistakes are left; first", "Three; first")
+                count = (
+                    "One mistake is left",
+                    "Two mistakes are left; first",
+                    "Three mistakes are left; first",
+                )
                 raise WrongAnswer(f"{start}{count[len(asks) - 1]}: {asks[0]}")
         expected = _in_steps(_step(), X, (len(X),), *W)
         what = f"in calls of {', '.join(map(str, sizes))} tokens, your output"
@@ -209,7 +215,7 @@ def check_reach(answer: Sequence[float]) -> str:
     """How many steps one layer follows, and the share right one step further with four heads."""
     parts = read_parts(answer, 2, "Give two numbers: (steps, share).")
     mistakes = {
-        1: "One step needs no attention: the token contains the next shelf. Train it for two.",
+        1: "One step needs no attention: the token contains the next shelf. Train for two steps.",
         4: "Two layers follow four steps; here, there is only one layer.",
     }
     hint = "{:g} steps? Train one layer for 2, 3 and 4 steps."
@@ -218,7 +224,7 @@ def check_reach(answer: Sequence[float]) -> str:
     if 1 < share <= 100:
         raise WrongAnswer("Give the share as a number from 0 to 1.")
     if share > 0.9:
-        raise WrongAnswer("That is the share for two steps. Train four heads for three.")
+        raise WrongAnswer("That is the share for two steps. Train four heads for three steps.")
     if not 0.2 <= share < 0.6:
         raise WrongAnswer(f"A share of {share:.2f}? Test the trained model on new notes.")
     return "a layer reads one more note, with one head or four; a second layer doubles the steps."
@@ -309,8 +315,11 @@ def check_encoder_block(encoder_block: Function) -> str:
         unmasked = norm1(X, attend(X, X, X))
         mistakes = [
             (norm2(unmasked, ffn(unmasked)), "The mask is not passed to the attention."),
-            (norm2(norm1(Y, zero), ffn(norm1(Y, zero))), "There is no first residual connection."),
-            (norm2(ffn(Z), zero), "There is no second residual connection."),
+            (
+                norm2(norm1(Y, zero), ffn(norm1(Y, zero))),
+                "The first residual connection is missing.",
+            ),
+            (norm2(ffn(Z), zero), "The second residual connection is missing."),
             (norm2(Z, ffn(X)), "The network's input is norm1's result, not the block's input."),
             (Z, "The network and its norm are missing."),
         ]
@@ -368,7 +377,7 @@ def check_decoder_block(decoder_block: Function) -> str:
             (end(Z, H, None, *rest), "Cross-attention attends to padding: use source_mask."),
             (end(Z, Z, causal, *rest), "Keys and values of cross-attention come from the encoder."),
             (norm3(Z, ffn(Z)), "Cross-attention is missing."),
-            (end(lost, H, mask, *rest), "There is no first residual connection."),
+            (end(lost, H, mask, *rest), "The first residual connection is missing."),
             (Z, "Only the first of the three sublayers is there."),
         ]
         hint = "Three lines: self-attention, cross-attention, network."
@@ -423,7 +432,7 @@ def check_encoder(encoder: Function) -> str:
     mask = (tokens != 0)[:, None, None]
     model = call(encoder, *sizes)
     if not isinstance(model, nn.Module):
-        raise WrongAnswer("your class inherits from nn.Module.")
+        raise WrongAnswer("your class must inherit from nn.Module.")
     result = call(model, tokens, mask)
     twin = bare.TransformerEncoder(*sizes)
     weights = sorted(model.parameters(), key=lambda weight: weight.shape != (7, 8))
@@ -501,8 +510,8 @@ def _training_step(
 TRAINING_MISTAKES = (
     (_training_step(shift=False), "inputs and target are the same: shift the inputs by one."),
     (_training_step(masked=False), "padding in the target is included in the loss."),
-    (_training_step(softmaxes=2), "no softmax before cross_entropy, which contains one."),
-    (_training_step(clears=False), "the gradients of the step before are still there: zero_grad."),
+    (_training_step(softmaxes=2), "use no softmax before cross_entropy, which contains one."),
+    (_training_step(clears=False), "the gradients of the last step are still there: zero_grad."),
     (_training_step(steps=False), "the parameters do not change: zero_grad, backward, step."),
 )
 
@@ -528,7 +537,12 @@ def check_training_step(training_step: Function) -> str:
         if agrees(result, trained(step)):
             raise WrongAnswer(hint)
     expected = trained(_training_step())
-    expect(result[:3], expected[:3], "It is the mean over real tokens.", "the loss of three steps")
+    expect(
+        result[:3],
+        expected[:3],
+        "The loss is the mean over real tokens.",
+        "the loss of three steps",
+    )
     expect(result[3:], expected[3:], "zero_grad, backward, step.", "a parameter after three steps")
     return "shifted inputs, masked mean, and the three calls."
 

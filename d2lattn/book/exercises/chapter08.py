@@ -45,13 +45,11 @@ def check_by_hand(
     for what, answer, expected, raw, place in hands:
         x, y = raw
         mistakes = [
-            (raw, f"that is {what} before its rotation; rotate it by its position, {place}."),
+            (raw, f"that is the vector before the rotation; rotate it by {place} times 90°."),
             ((y, -x), f"that is 90° clockwise, not {90 * place}° counterclockwise."),
-            ((-y, x), "it was rotated by one position only."),
+            ((-y, x), "it was rotated by only one position."),
         ]
-        judge_tensor(
-            answer, torch.tensor(expected), mistakes, f"Position {place} is {90 * place}°.", what
-        )
+        judge_tensor(answer, torch.tensor(expected), mistakes, f"Rotate by {90 * place}°.", what)
     numbers: dict[float, str] = {
         9: "9 is the dot product before the rotation.",
         7 / math.sqrt(2): "Give the dot product itself, not divided by √d.",
@@ -59,7 +57,7 @@ def check_by_hand(
     hint = "The dot product is not {:g}: take that of the two rotated vectors."
     judge_number(score, 7, numbers, hint, "the dot product")
     numbers = {7: "With the positions exchanged, the distance is −3: that is another rotation."}
-    hint = "With exchanged positions, it is not {:g}: rotate the query by 450°, the key by 180°."
+    hint = "After the exchange, it is not {:g}: rotate the query by 450° and the key by 180°."
     judge_number(swapped, -7, numbers, hint, "the dot product with the positions exchanged")
     return "7 at a distance of 3 and −7 at −3: rotation distinguishes before from after."
 
@@ -99,7 +97,7 @@ def check_step(step: Function) -> str:
             ]
         given = query, keys, values, omega
         wrong = [(_step(*given, start, turned), hint) for start, turned, hint in mistakes]
-        hint = "Rotate the query and the keys by their own positions, and no value."
+        hint = "Rotate the query and the keys by their own positions, and do not rotate the values."
         compare(step, given, expected, wrong, hint, "it", case)
     return "the query and the keys are rotated by their positions, and values are not rotated."
 
@@ -142,14 +140,14 @@ def check_convert(convert: Function) -> str:
         expected = _converted(W, num_heads)
         back = W.unflatten(0, (num_heads, 2, -1)).transpose(1, 2).flatten(0, 2)
         reordered = (
-            (W, "the rows have their old order."),
+            (W, "the rows are still in their old order."),
             (_converted(W, 1), "heads are mixed: reorder the rows within each head."),
-            (back, "this is the reverse order, from halves to pairs."),
+            (back, "this is the reverse conversion, from halves to pairs."),
         )
         hint = "In each head: rows 0, 2, 4, …, then 1, 3, 5, …"
         given = W, num_heads
         compare(convert, given, expected, reordered, hint, "it", case=case)
-    return "each head has the x of all pairs first, and then their y."
+    return "each head has the x entries of all pairs first, and then the y entries."
 
 
 def _halves(X: Tensor, start: int = 0, base: float = 10000, by: int = 1, sign: int = 1) -> Tensor:
@@ -167,13 +165,16 @@ def check_rotary(rotary: Function) -> str:
     """Rotary positions on halves: entries m and m + D / 2 are a pair."""
     for T, width, start in ((5, 8, 0), (3, 6, 4), (1, 4, 7)):
         X = torch.randn(T, width)
-        case = f"with {T} rows of width {width} from position {start} on"
+        case = f"with {T} rows of width {width}, starting at position {start}"
         expected = _halves(X, start)
         omega = 10000 ** (-torch.arange(0, width, 2) / width)
         x, y = X.chunk(2, dim=-1)
         mistakes = (
             (X, "Nothing has been rotated."),
-            (_turn(X, omega, start), "These are the pairs (0, 1), (2, 3): pair m is (m, m + D/2)."),
+            (
+                _turn(X, omega, start),
+                "You rotated the pairs (0, 1), (2, 3), …: pair m is (m, m + D/2).",
+            ),
             (_halves(X), "The position of the first row is `start`, not 0."),
             (_halves(X, start + 1), "Count positions from 0: the first row has position `start`."),
             (_halves(X, start, sign=-1), "It rotates clockwise: which of x and y gets the minus?"),
@@ -234,6 +235,6 @@ def check_extend(extend: Function) -> str:
             (slope * math.sqrt(1 + 1 / width), "The program divides by √D, not by √(D + 1)."),
         )
         wrong = [(_sloped(Q, K, by), hint) for by, hint in mistakes]
-        hint = "Give all queries the same new entry, and let only those of the keys differ."
+        hint = "Give all queries the same new entry, and let only the keys' new entries differ."
         judge_tensor(result, expected, wrong, hint, f"{case}, a weight")
     return "one coordinate for s j is enough: −s i is the same for all keys of query i."

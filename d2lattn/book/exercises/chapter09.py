@@ -36,7 +36,7 @@ def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float
         (torch.tensor([2, 5.0, 36]), "nothing was subtracted: score 2, minus M, is 0."),
         (torch.tensor([2, 1.25, 7.2]), "u is a sum; divide by s at the end."),
     ]
-    hint = "With the largest subtracted, the scores are −2 and 0."
+    hint = "With the largest score subtracted, the scores are −2 and 0."
     judge_tensor(first, one, mistakes, hint, "what is kept after tile 1")
     mistakes = [
         (torch.tensor([4, 2.75, 14]), "the sums of tile 1 were not rescaled."),
@@ -54,7 +54,7 @@ def check_by_hand(first: Iterable[float], second: Iterable[float], answer: float
     }
     hint = "The output is not {:g}: divide u by s."
     judge_number(answer, 4, means, hint)
-    return "4. The tiles alone give 7.2 and 3.33, and the second has far larger weights."
+    return "4. The tiles alone give 7.2 and 3.33, and the second tile has far larger weights."
 
 
 def _attend(
@@ -96,7 +96,7 @@ def check_attend(attend: Function) -> str:
         for far, given, hint in (
             ("", (query, keys, values, tile), ""),
             (" and large scores", (60 * query, keys, values, tile), "subtract M from each score."),
-            (" and scores far below 0", low, "M starts at −∞: from 0, all powers become 0."),
+            (" and scores far below 0", low, "M must start at −∞: from 0, all powers become 0."),
         ):
             case = f"with {n} keys in tiles of {tile}{far}"
             expected = _attend(*given)
@@ -105,12 +105,12 @@ def check_attend(attend: Function) -> str:
                 raise WrongAnswer(f"{case}, it is not finite: {hint}")
             lost = "the keys after the last whole tile are lost"
             mistakes = [
-                (False, True, "s was rescaled, and u was not: multiply both by the same factor."),
+                (False, True, "s was rescaled, but u was not: multiply both by the same factor."),
                 (True, False, f"{lost}: n need not be a multiple of `tile`."),
                 (
                     False,
                     False,
-                    f"Two mistakes: both sums must be rescaled alike, and {lost}.",
+                    f"Two mistakes: both sums must be rescaled by the same factor, and {lost}.",
                 ),
             ]
             wrong = [
@@ -118,7 +118,7 @@ def check_attend(attend: Function) -> str:
                 for shrinks, finishes, hint in mistakes
                 if not far and (n >= tile or finishes)
             ]
-            hint = "At each tile, multiply both sums by e^(old M − new M), then add."
+            hint = "At each tile, multiply both sums by e^(old M − new M), then add the new terms."
             judge_tensor(result, expected, wrong, hint, f"{case}, it")
     return "both sums are rescaled by the same factor, and the last tile may be shorter."
 
@@ -273,10 +273,10 @@ def check_windowed(attention: Function) -> str:
         wrong = [
             (_windowed(Q, K, V, wide, tile, later=later), hint) for wide, later, hint in mistakes
         ]
-        hint = "Mask each tile by the positions of its keys."
+        hint = "Mask each tile according to the positions of its keys."
         judge_tensor(result, expected, wrong, hint, f"{case}, it")
     if seen.numel >= n * n:
         raise WrongAnswer(
             "Right, but one tensor has an entry for each query and key: work in tiles."
         )
-    return "it agrees with PyTorch with this mask, and no tensor is as large as the table."
+    return "the output agrees with PyTorch's for this mask, and no tensor is as large as the table."

@@ -135,7 +135,7 @@ def check_cached(step: Function) -> str:
             ({"diagonal": end}, "a new token attends to later tokens: use a causal mask."),
             ({"interleaved": False}, "heads 1 and 2 share key head 1: use `repeat_interleave`."),
             ({"loud": 0.5}, "divide by the square root of a head's width, d = 3, not of D."),
-            ({"loud": 3**0.5}, "the scores are still to be divided by √d."),
+            ({"loud": 3**0.5}, "the scores must still be divided by √d."),
         )
         wrong = [(_cached(*given, **how)[0], why) for how, why in mistakes]
         hint = "Append to the cache, copy key heads, mask, attend, and merge the heads."

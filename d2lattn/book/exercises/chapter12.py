@@ -63,11 +63,11 @@ def check_parameters(answer: float) -> str:
         _parameters(tied=False): "The logits use the token embeddings again; count them only once.",
         _parameters(table=False): "The 1,024 position embeddings are missing.",
         _parameters(biases=False): "The four layers of a block have biases, 9D in all.",
-        _parameters(norms=False): "A norm has 2D parameters; there are two in each block.",
+        _parameters(norms=False): "A norm has 2D parameters; there are two norms in each block.",
         _parameters() - 2048: "There is one more norm after the last block.",
         124_439_808: "That is GPT-2 small. Medium has width 1,024 and 24 blocks.",
     }
-    hint = "It is not {:,.0f}. A block has 12D² + 13D; add the tables and the last norm."
+    hint = "It is not {:,.0f}. A block has 12D² + 13D parameters; add the tables and the last norm."
     judge_number(answer, _parameters(), mistakes, hint, rtol=0, atol=0.5)
     return "355 million, as many as the published model has."
 
@@ -149,7 +149,7 @@ def check_attention(function: Function) -> str:
         (_attention(X, W_qkv, torch.eye(12), 3), "The output projection W_o is missing."),
         (_attention(X, W_qkv, W_o, 1), "You used one head; split into num_heads."),
     ]
-    hint = "Project, cut, split, score, mask, apply the softmax, sum, merge, project."
+    hint = "Project, cut, split, compute scores, mask, apply the softmax, sum, merge, project."
     compare(function, given, expected, mistakes, hint)
     return "the same as PyTorch's layer with a causal mask."
 
@@ -197,8 +197,11 @@ def check_grouped(function: Function) -> str:
     expected = _grouped(*arguments)
     mistakes = [
         (_grouped(*arguments, rotated=False), "Rotate queries and keys."),
-        (_grouped(*arguments, rotated_values=True), "Values are not rotated."),
-        (_grouped(*arguments, interleaved=False), "Heads 1 and 2 share a key: repeat_interleave."),
+        (_grouped(*arguments, rotated_values=True), "Do not rotate the values."),
+        (
+            _grouped(*arguments, interleaved=False),
+            "Heads 1 and 2 share a key head: use `repeat_interleave`.",
+        ),
         (_grouped(*arguments, causal=False), "Positions attend to later ones: apply the mask."),
     ]
     hint = "Project, split, rotate, repeat, attend under a mask, merge, project."

@@ -129,8 +129,8 @@ SHARES = ((2, 1), (2, 2), (2, 4), (2, 8), (4, 4), (8, 2), (16, 1))
 
 LOOKS: dict[str, dict[str, Any]] = {
     "one head": {},
-    "and a network behind it": {"network": True},
-    "values that say whose": {"value_size": 8},
+    "one head and a network": {"network": True},
+    "values show their city": {"value_size": 8},
     "both of these": {"value_size": 8, "network": True},
     "no softmax": {"softmax": False},
     "two heads": {"num_heads": 2},

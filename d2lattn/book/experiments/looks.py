@@ -1,6 +1,6 @@
 """Where two translators of chapter 4b attended, and the effects of hiding a state, as stored data.
 
-`tools/store_looks.py` writes the file out of the translators that come with the book.
+`tools/store_looks.py` writes the file with the translators that come with the book.
 """
 
 from pathlib import Path
