@@ -167,7 +167,7 @@ class TransformerEncoder(nn.Module):  # embedding, position, blocks
         return X
 
 
-class TransformerDecoder(nn.Module):  # as the encoder, with logits at its end
+class TransformerDecoder(nn.Module):  # like the encoder, but ends with logits
     def __init__(self, vocab_size, num_blocks,
                  num_hiddens, ffn_num_hiddens, num_heads):  # fmt: skip
         super().__init__()

@@ -65,9 +65,9 @@ def check_add_positions(add_positions: Function) -> str:
         "wave": "each pair has its cosine",
     }
     asks = {
-        "axis": "is the position that of a sentence in the batch, or of a word?",
-        "speed": "which pair should be the fastest?",
-        "wave": "can sin x alone be distinguished from sin(π − x)?",
+        "axis": "is i the position of a sentence in the batch, or that of a word in its sentence?",
+        "speed": "which pair should turn fastest?",
+        "wave": "can sin x alone tell x from π − x?",
     }
     expected = _placed(X, 1, -1, torch.cos)
     P = expected - X
