@@ -290,7 +290,7 @@ def check_projections(answer: Sequence[int]) -> str:
     hint = "The second number is {:g}. Each step projects all 30 keys again."
     judge_number(every_step, 840, {}, hint)
     return (
-        "30 keys or 840: they do not change from step to step, so 810 projections are unnecessary."
+        "30 or 840: the keys do not change from step to step, so 810 projections are unnecessary."
     )
 
 
