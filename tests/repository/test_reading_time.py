@@ -25,7 +25,8 @@ def test_hidden_code_and_output_cost_nothing(tag, lines):
 
 
 @pytest.mark.parametrize(
-    ("name", "after"), [("walk", "4 minutes, 3 of them for the prose"), ("workshop", "4 minutes")]
+    ("name", "after"),
+    [("walk", "4 minutes, 3 of them for reading the text"), ("workshop", "4 minutes")],
 )
 def test_write_updates_the_time_and_nothing_else(name, after, tmp_path):
     path = tmp_path / f"{name}.ipynb"

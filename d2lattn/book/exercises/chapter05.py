@@ -290,7 +290,7 @@ def check_contributions(contributions: Function) -> str:
         compare(
             contributions, given, expected, mistakes, hint, f"with {heads} heads, your contribution"
         )
-    return "the length of a contribution is the weight times the length of the vector that arrives."
+    return "the length of a contribution is the weight times the length of the projected value."
 
 
 def _prune(*given: Any, slip: str = "") -> tuple[Tensor, ...]:
@@ -349,8 +349,8 @@ def check_tests(letters: str) -> str:
         if given != right:
             raise WrongAnswer(f"Look at question {place} again. {reasons[right]}")
     return (
-        "whether a link is plausible, a state used, a value passed on and a head needed are four "
-        "questions, each with its own test."
+        "Is a link plausible? Is a state used? Is a value passed on? Is a head needed? "
+        "These are four questions, each with its own test."
     )
 
 

@@ -89,7 +89,7 @@ def check_add_positions(add_positions: Function) -> str:
         expect(
             result, _placed(X, 1, -1, torch.cos), "Take the sizes from X.", f"{case}, your output"
         )
-    return "positions along the words, slower pairs after faster ones, a cosine for each sine."
+    return "one position for each word, slower pairs after faster ones, a cosine for each sine."
 
 
 check_crossing = choice("6.2")

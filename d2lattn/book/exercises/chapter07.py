@@ -327,7 +327,7 @@ def check_encoder_block(encoder_block: Function) -> str:
         compare(
             encoder_block, (X, mask, attend, norm1, ffn, norm2), expected, mistakes, hint, case=case
         )
-    return "attention and network, each with residual connection and norm."
+    return "attention and the network, each with a residual connection and a norm."
 
 
 def _after_self_attention(
@@ -544,7 +544,7 @@ def check_training_step(training_step: Function) -> str:
         "the loss of three steps",
     )
     expect(result[3:], expected[3:], "zero_grad, backward, step.", "a parameter after three steps")
-    return "shifted inputs, masked mean, and the three calls."
+    return "shifted inputs, masked mean, and then zero_grad, backward and step."
 
 
 class _Writer(_Given):

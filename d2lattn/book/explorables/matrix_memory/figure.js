@@ -99,7 +99,7 @@ function render({ model, el }) {
     const wish = WISHES[now.asked];
     announce(
       el,
-      `${count} of ${now.told} served right; ${GUESTS[now.asked]} gets ${fixed(found[wish])} of ${DRINKS[wish]}`,
+      `${count} of ${now.told} served right; ${GUESTS[now.asked]} gets ${fixed(found[wish])} units of ${DRINKS[wish]}`,
     );
   }
   return bind(model, NAMES, draw).stop;
