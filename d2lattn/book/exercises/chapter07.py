@@ -224,10 +224,19 @@ def check_reach(answer: Sequence[float]) -> str:
     if 1 < share <= 100:
         raise WrongAnswer("Give the share as a number from 0 to 1.")
     if share > 0.9:
-        raise WrongAnswer("That is the share for two steps. Train four heads for three steps.")
+        raise WrongAnswer(
+            "That is the share for two steps, or after a much longer training. Train four heads "
+            "for three steps with the page's 300 training steps."
+        )
     if not 0.2 <= share < 0.6:
-        raise WrongAnswer(f"A share of {share:.2f}? Test the trained model on new notes.")
-    return "a layer reads one more note, with one head or four; a second layer doubles the steps."
+        raise WrongAnswer(
+            f"A share of {share:.2f}? Train with the page's 300 training steps, and test the "
+            "trained model on new notes."
+        )
+    return (
+        "with one head, a layer follows two steps; with four heads, it has not learned a third "
+        "after 300 training steps; a second layer doubles the steps."
+    )
 
 
 # Written from memory: the pieces of a Transformer.
