@@ -146,6 +146,24 @@ def ranges(card: dict[str, Any]) -> dict[str, tuple[float, float]]:
     return {name: (min(e[name] for e in ends), max(e[name] for e in ends)) for name in ends[0]}
 
 
+def same_seed(cards: Sequence[dict[str, Any]]) -> float:
+    """Give by how much BLEU differs at most between stored weights and trainings of their seed."""
+    return max(
+        abs(value - card["scores"][name])
+        for card in cards
+        for training in card["trainings"]
+        if training["seed"] == card["training"]["seed"]
+        for name, value in training["scores"].items()
+        if "BLEU" in name
+    )
+
+
+def processors(cards: Sequence[dict[str, Any]]) -> str:
+    """Name the instructions of the processors on which the ranges were measured."""
+    trainings = [training for card in cards for training in card["trainings"]]
+    return " or ".join(sorted({training["processor"].split(", ")[1] for training in trainings}))
+
+
 def outside(scores: dict[str, float], card: dict[str, Any]) -> list[str]:
     """Name the scores that no such training should have.
 
@@ -195,6 +213,8 @@ def page(cards: Sequence[dict[str, Any]]) -> str:
         score=format_score,
         size=size,
         ranges=ranges,
+        same_seed=same_seed(cards),
+        processors=processors(cards),
     )
 
 
