@@ -168,7 +168,7 @@ def check_softmax(softmax: Function) -> str:
     expect(result, scores.softmax(dim=-1), "Each row is exp(score) over its sum.", "your weights")
     large = scores + torch.tensor([[1000.0], [-1000.0]])  # in each (2, 3)
     case = "with rows of scores near 1000 and near -1000"
-    hint = "Subtract the largest score of each row first: that changes no weight."
+    hint = "Subtract the largest score of each row first: this does not change the weights."
     expect(call(softmax, large, case=case), large.softmax(dim=-1), hint, f"{case}, yours")
     return "the same as torch.softmax, even for large scores."
 

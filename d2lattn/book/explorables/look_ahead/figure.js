@@ -78,7 +78,7 @@ function render({ model, el }) {
   const head = h(
     "th",
     { colspan: reads.length + 1 },
-    "Largest change of any logit, at each position",
+    "Largest change in any logit, at each position",
   );
   const rows = programs.map(({ name }, k) => {
     const cells = reads.map((_, place) => {

@@ -93,7 +93,7 @@ class LookAhead(Explorable):
         ]
         return paragraph(
             f"Interactive figure: the decoder reads {' '.join(reads)}. One letter is replaced. "
-            "The largest change of any score at each position:"
+            "The largest change in any logit at each position:"
         ) + table(["change", "program", *reads], lines)
 
 
