@@ -69,7 +69,7 @@ def check_parameters(answer: float) -> str:
         _parameters() - 2048: "There is one more norm after the last block.",
         124_439_808: "That is GPT-2 small. Medium has width 1,024 and 24 blocks.",
     }
-    hint = "It is not {:,.0f}. A block has 12D² + 13D parameters; add the embeddings and final norm."
+    hint = "It is not {:,.0f}. A block has 12D² + 13D parameters; add embeddings and final norm."
     judge_number(answer, _parameters(), mistakes, hint, rtol=0, atol=0.5)
     return "355 million, as many as the published model has."
 
