@@ -73,9 +73,7 @@ def check_layer_norm(layer_norm: Function) -> str:
         compare(
             layer_norm, (X, gain, shift, eps), expected, mistakes, hint, "your result", case=case
         )
-    return (
-        "normalise each position by its own mean and standard deviation, then apply gain and shift."
-    )
+    return "normalise each position on its own, then apply gain and shift."
 
 
 check_estimate = choice("7.2")
@@ -188,11 +186,7 @@ def check_step(step: Function) -> str:
                 done = [right for (right, _), is_left in mistakes if not is_left]
                 asks = [ask for (_, ask), is_left in mistakes if is_left]
                 start = f"Right: {' and '.join(done)}. " if done else ""
-                count = (
-                    "One mistake is left",
-                    "Two mistakes are left; first",
-                    "Three mistakes are left; first",
-                )
+                count = ("One mistake is left", "Two are left; first", "Three are left; first")
                 raise WrongAnswer(f"{start}{count[len(asks) - 1]}: {asks[0]}")
         expected = _in_steps(_step(), X, (len(X),), *W)
         what = f"in calls of {', '.join(map(str, sizes))} tokens, your output"
@@ -324,10 +318,7 @@ def check_encoder_block(encoder_block: Function) -> str:
         unmasked = norm1(X, attend(X, X, X))
         mistakes = [
             (norm2(unmasked, ffn(unmasked)), "The mask is not passed to the attention."),
-            (
-                norm2(norm1(Y, zero), ffn(norm1(Y, zero))),
-                "The first residual connection is missing.",
-            ),
+            (norm2(norm1(Y, zero), ffn(norm1(Y, zero))), "The first residual sum is missing."),
             (norm2(ffn(Z), zero), "The second residual connection is missing."),
             (norm2(Z, ffn(X)), "The network's input is norm1's result, not the block's input."),
             (Z, "The network and its norm are missing."),
@@ -546,12 +537,7 @@ def check_training_step(training_step: Function) -> str:
         if agrees(result, trained(step)):
             raise WrongAnswer(hint)
     expected = trained(_training_step())
-    expect(
-        result[:3],
-        expected[:3],
-        "The loss is the mean over real tokens.",
-        "the loss of three steps",
-    )
+    expect(result[:3], expected[:3], "Take the mean over real tokens.", "the loss of three steps")
     expect(result[3:], expected[3:], "zero_grad, backward, step.", "a parameter after three steps")
     return "shifted inputs, masked mean, and then zero_grad, backward and step."
 

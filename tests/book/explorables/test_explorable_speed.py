@@ -11,7 +11,7 @@ from d2lattn.book.explorables.base import find_figures, read_script
 
 TRAINED = {"data", "pictures", "sentences", "examples", "losses", "network"}
 """Names of states that hold what trained models did."""
-MOVES, WARM_UP = 40, 10
+MOVES, WARM_UP = 24, 6
 LIMIT = 24  # milliseconds: the rule is 16, and a busy or slow machine needs more
 
 
