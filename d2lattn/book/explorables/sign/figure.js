@@ -266,7 +266,7 @@ function render({ model, el }) {
     told.replaceChildren(
       `${opening}, and you were ${good ? "right" : "wrong"}: the state at `,
       h("em", {}, source[at]),
-      ` was ${facts.used ? "" : "not "}used.`,
+      ` was ${facts.used ? "" : "not "}used to choose between ${word} and ${picture.turned}.`,
     );
     for (const row of rows) {
       row.says.replaceChildren(mark(facts[row.name]));

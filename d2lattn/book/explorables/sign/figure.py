@@ -50,9 +50,9 @@ class Sign(Explorable):
     Each picture claims that the translator used its state at the darkest place of a row for a word.
     The reader may replace states of the encoder by those of another sentence, one at a time, and
     sees the word that the translator then predicts. After the answer, three verdicts are shown:
-    *plausible*, a person would link the two words; *used*, replacing the state there changes the
-    word; *needed*, hiding the state changes the word. An answer is right if the reader signs what
-    is used, and nothing else.
+    *plausible*, a person would link the two words; *used*, replacing the state there turns the word
+    into the other one; *needed*, hiding the state changes the word. An answer is right if the
+    reader signs what is used, and nothing else.
 
     Traits:
         pictures: 1 to 9, each a mapping with source and other (S words each, the sentence and the
@@ -102,8 +102,9 @@ class Sign(Explorable):
         return paragraph(
             "Interactive figure: which of these attention pictures would you sign? Each claims "
             "that a translator used its state at one English word. Plausible: a person would link "
-            "the two words. Used: the word changes if that state comes from another sentence. "
-            "Needed: the word changes if that state is hidden."
+            "the two words. Used: the word becomes the other one if that state comes from a "
+            "sentence that differs in the word that decides between the two. Needed: the word "
+            "changes if that state is hidden."
         ) + table(
             ["sentence", "word", "largest weight at", *VERDICTS],
             [
