@@ -24,7 +24,7 @@ from tools.run_notebooks import NOTEBOOKS, tidy
 PER_WORD, PER_LINE, PER_OUTPUT_LINE, PER_FORMULA = 1 / 100, 1 / 6, 1 / 30, 1 / 2
 PER_FIGURE, PER_EXPLORABLE, PER_PREDICTION = 3 / 4, 3, 3 / 2
 TIME = re.compile(
-    r"(?<=^- \*\*Time:\*\* )(\d+|…) minutes(?:, \d+ of them for [a-z ]+)?$", re.MULTILINE
+    r"(?<=^- \*\*Time:\*\* )(\d+|…) minutes(?:, \d+ of them for reading the text)?$", re.MULTILINE
 )
 EFFORT = re.compile(r"^:::\{div\} effort\nDifficulty \d of 3, about (\d+) minutes\n:::$", re.M)
 NO_WORDS = re.compile(
