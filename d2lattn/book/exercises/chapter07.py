@@ -195,8 +195,6 @@ def check_step(step: Function) -> str:
 
 
 check_reorder = choice("7.5")
-
-
 check_audit = choice("7.6")
 
 
@@ -385,76 +383,73 @@ def check_decoder_block(decoder_block: Function) -> str:
     return "masked self-attention, cross-attention, network."
 
 
-def _encoder(
+def _decoder(
     factor: float = 8**0.5,
     places: float = 1,
     masked: bool = True,
     listed: bool = False,
-    std: float = 8**-0.5,
+    softmax: bool = False,
 ) -> type[nn.Module]:
     """Exercise 7.12's class, right or with one of its mistakes, for width 8."""
 
-    class Encoder(bare.TransformerEncoder):
+    class Decoder(bare.TransformerDecoder):
         def __init__(self, *sizes: int) -> None:
             super().__init__(*sizes)  # type: ignore[no-untyped-call]
-            nn.init.normal_(self.embedding.weight, std=std)
             if listed:
                 self.__dict__["blocks"] = [*self.blocks]
                 del self._modules["blocks"]
 
-        def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-            P = bare.positions(tokens.shape[1], 8)
-            X = factor * self.embedding(tokens) + places * P
+        def forward(self, tokens: Tensor, encoded: Tensor, mask: Tensor | None = None) -> Tensor:
+            X = factor * self.embedding(tokens) + places * bare.positions(tokens.shape[1], 8)
             for block in self.blocks:
-                X = block(X, mask if masked else None)
-            return X
+                X = block(X, encoded, mask if masked else None)
+            logits: Tensor = self.dense(X)
+            return logits.softmax(dim=-1) if softmax else logits
 
-    return Encoder
+    return Decoder
 
 
-ENCODER_MISTAKES = (
-    (_encoder(factor=1), "the embeddings are not multiplied by √D."),
-    (_encoder(places=0), "the positional encoding is missing."),
-    (_encoder(places=8**0.5), "only the embeddings are multiplied by √D, not the positions."),
-    (_encoder(masked=False), "the mask is not passed to the blocks."),
+DECODER_MISTAKES = (
+    (_decoder(factor=1), "the embeddings are not multiplied by √D."),
+    (_decoder(places=0), "the positional encoding is missing."),
+    (_decoder(places=8**0.5), "only the embeddings are multiplied by √D, not the positions."),
+    (_decoder(masked=False), "source_mask is not passed to the blocks."),
+    (_decoder(softmax=True), "these are probabilities. Return the logits."),
 )
 
 
 @check(
     "7.12",
-    right=(_encoder(),),
-    wrong=[*(mistake for mistake, _ in ENCODER_MISTAKES), _encoder(listed=True), _encoder(std=1)],
+    right=(_decoder(),),
+    wrong=[*(mistake for mistake, _ in DECODER_MISTAKES), _decoder(listed=True)],
 )
-def check_encoder(encoder: Function) -> str:
-    """An encoder class: embedding, positions and a stack of the walk's blocks."""
+def check_decoder(decoder_class: Function) -> str:
+    """A decoder class: embedding, positions, a stack of the walk's blocks, and logits."""
     sizes = 7, 2, 8, 12, 2  # vocab_size, num_blocks, num_hiddens, ffn_num_hiddens, num_heads
-    tokens = torch.tensor([[3, 5, 4, 2], [6, 3, 2, 0]])
-    mask = (tokens != 0)[:, None, None]
-    model = call(encoder, *sizes)
+    tokens, encoded = torch.tensor([[1, 5, 4], [1, 3, 2]]), torch.randn(2, 4, 8)
+    mask = torch.tensor([[True] * 4, [True, True, True, False]])[:, None, None]
+    model = call(decoder_class, *sizes)
     if not isinstance(model, nn.Module):
         raise WrongAnswer("your class must inherit from nn.Module.")
-    result = call(model, tokens, mask)
-    twin = bare.TransformerEncoder(*sizes)
-    weights = sorted(model.parameters(), key=lambda weight: weight.shape != (7, 8))
-    if [weight.shape for weight in weights] != [weight.shape for weight in twin.parameters()]:
+    result = call(model, tokens, encoded, mask)
+    weights, twin = model.state_dict(), bare.TransformerDecoder(*sizes).state_dict()
+    mine, theirs = ({name: w.shape for name, w in one.items()} for one in (weights, twin))
+    if mine != theirs:
         raise WrongAnswer(
-            "`parameters()` should contain one embedding and all weights of two blocks. Blocks in "
-            "a plain list are missing there: use nn.ModuleList."
+            "the weights should be those of `embedding`, of two `blocks` and of `dense`. Blocks in "
+            "a plain list are never trained: use nn.ModuleList."
         )
-    if weights[0].std() > 0.65:  # 56 entries
-        raise WrongAnswer("draw the embedding with nn.init.normal_, with std = num_hiddens**-0.5.")
 
     def output(kind: type[nn.Module]) -> Tensor:
         other = kind(*sizes)
-        for mine, theirs in zip(other.parameters(), weights, strict=True):
-            mine.data = theirs.data
-        return other(tokens, mask)
+        other.load_state_dict(weights)
+        return other(tokens, encoded, mask)
 
-    for kind, hint in ENCODER_MISTAKES:
+    for kind, hint in DECODER_MISTAKES:
         if agrees(result, output(kind)):
             raise WrongAnswer(hint)
-    expect(result, output(_encoder()), "Embed, add positions, then all blocks.", "your output")
-    return "embeddings times √D plus positions, then the blocks, all of them registered."
+    expect(result, output(_decoder()), "Embed, then all blocks, then logits.", "your output")
+    return "embeddings times √D plus positions, then all blocks, then the logits."
 
 
 class _Given:
