@@ -61,8 +61,8 @@ def in_sight(cell: nbformat.NotebookNode) -> bool:
 
 
 def is_printed(cell: nbformat.NotebookNode) -> bool:
-    """In sight, or where the prose has said it, in a fold of its own below the sentence."""
-    return in_sight(cell) or "hide-input" in cell.metadata.get("tags", [])
+    """In sight, or in a fold below the sentence that says it, or below the task that it solves."""
+    return in_sight(cell) or bool({"hide-input", "hide-cell"} & {*cell.metadata.get("tags", [])})
 
 
 def printed(path: Path) -> list[str]:
