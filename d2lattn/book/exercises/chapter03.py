@@ -139,7 +139,7 @@ ADDITIVE_SLIPS: list[tuple[dict[str, Any], str]] = [
 @check("3b.1", right=(_Additive,), wrong=[partial(_Additive, **slip) for slip, _ in ADDITIVE_SLIPS])
 def check_additive_attention(layer_class: Function) -> str:
     """Compare a class, of (key_size, query_size, num_hiddens), with the package's layer."""
-    needs = "The layers needed are W_q, W_k and w_v, each nn.Linear with bias=False."
+    needs = "W_q, W_k and w_v must be nn.Linear without a bias, for queries, keys and hidden units."
     for q, k, h in ((3, 2, 4), (5, 7, 6)):
         names, shapes = ("W_q", "W_k", "w_v"), ((h, q), (h, k), (1, h))
         weights = {f"{n}.weight": torch.randn(s) for n, s in zip(names, shapes, strict=True)}
