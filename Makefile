@@ -21,7 +21,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Write bytecode even where the environment forbids it, so that modules are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: lab book serve check fast test lint types javascript unit nbval browser weekly matrix \
+.PHONY: lab book serve check fast test lint types javascript compile unit nbval browser weekly matrix \
 	audit links notebooks words zip pdf slides figures clean
 
 # Trust our notebooks, so that JupyterLab shows stored figures.
@@ -48,7 +48,7 @@ fast: .venv/installed
 # Everything. The book is built from scratch, to notice removed pages and terms.
 test: .venv/installed
 	@rm -rf _build
-	@$(MAKE) --no-print-directory --jobs=2 book lint types javascript
+	@$(MAKE) --no-print-directory --jobs=2 book lint types javascript compile
 	$(PYTEST) --nbval --doctest-modules --durations=25 tests d2lattn tools website $(NOTEBOOKS)
 
 lint: .venv/installed
@@ -67,6 +67,11 @@ javascript:
 
 unit: .venv/installed
 	$(PYTEST) --doctest-modules --ignore=tests/pages tests d2lattn tools website
+
+# Rewrite the tests' assertions once, while the book is built, and not in each worker.
+compile: .venv/installed
+	-@$(BIN)/python -m pytest -p no:nbval --doctest-modules --collect-only --quiet \
+		tests d2lattn tools website >/dev/null
 
 nbval: .venv/installed
 	$(PYTEST) --nbval --durations=3 $(NOTEBOOKS)

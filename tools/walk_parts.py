@@ -144,7 +144,7 @@ def read_walk(folder: str) -> Walk:
     text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     walk.task = _TASK.search(text)[1].strip()
     walk.answer, _, rest = text.split("## The answer", 1)[1].partition("**To take away**")
-    card = rest.partition(":::{div} onward")[0]
+    card = re.split(r"\n## |:::\{div\} onward", rest)[0]
     # a slide has room for the card's formulas and list, not for its tables
     parts = re.findall(r"^\$\$\n.*?\n\$\$$|^(?:\d+\.|-) [^\n]*$", card, re.M | re.S)
     walk.take_away = "\n\n".join(parts)

@@ -114,7 +114,7 @@ def load_corpus(
     num_unseen: int = 1_000,
     num_long: int = 1_000,
 ) -> Corpus:
-    """Generate the corpus of chapters 4 and 7, split without overlap.
+    """Generate the corpus of translations, split without overlap.
 
     >>> corpus = load_corpus(num_train=100, num_valid=10, num_test=10, num_unseen=10, num_long=10)
     >>> len(corpus.train), len(corpus.long)

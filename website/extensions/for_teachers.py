@@ -25,7 +25,7 @@ FILES = "teaching"
 
 
 def load_plans(path: Path = SESSIONS) -> dict[str, list[dict[str, Any]]]:
-    """Read the plans: `seven` sessions, five `more` after them, and `three`."""
+    """Read the plans: `seven` sessions, six `more` after them, and `three`."""
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 

@@ -61,7 +61,7 @@ def check_query(query: Tensor) -> str:
     """A query that pools the chapter's three values to less than 8."""
     query = read_tensor(query, torch.zeros(2), "your query")
     if not query.isfinite().all():
-        raise WrongAnswer("Use finite numbers: the softmax of infinite scores is not a number.")
+        raise WrongAnswer("Use finite numbers: 0 times infinity, key 1's score, is not a number.")
     weights = (KEYS @ query).softmax(dim=0)  # (K, D) x (D) -> (K)
     output = (weights @ VALUES).item()
     if output >= 8:

@@ -65,7 +65,7 @@ def check_gaussian_weights(answer: Any) -> str:
                 "subtracts the largest score first."
             )
         expected = _gaussian_weights(torch.tensor(place), keys, bandwidth)
-        hint = "Far away, too, the weights sum to 1, and that of the nearest key is nearly 1."
+        hint = "Far away, too, the weights sum to 1; the nearest keys have nearly all the weight."
         expect(result, expected, hint, f"for a query at {place:g}, the weight")
     return "right. These weights are softmax attention, whatever the bandwidth."
 

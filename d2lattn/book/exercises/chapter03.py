@@ -65,8 +65,8 @@ def check_softmax_where(softmax_where: Function) -> str:
         result = read_tensor(call(softmax_where, scores, valid), scores, "your weights")
         if result.isnan().any() or (result == 0).all():
             raise WrongAnswer(
-                f"With scores of {low:g}, your valid keys get no weight: exp({low:g}) is 0, and so "
-                "is the sum. Mask the scores with minus infinity, then call softmax: it subtracts "
+                f"With scores of {low:g}, your valid keys get no weight, or NaN. Mask the scores "
+                "with minus infinity, not with a finite number, then call softmax: it subtracts "
                 "the largest score first."
             )
         expect(
@@ -139,7 +139,7 @@ ADDITIVE_SLIPS: list[tuple[dict[str, Any], str]] = [
 @check("3b.1", right=(_Additive,), wrong=[partial(_Additive, **slip) for slip, _ in ADDITIVE_SLIPS])
 def check_additive_attention(layer_class: Function) -> str:
     """Compare a class, of (key_size, query_size, num_hiddens), with the package's layer."""
-    needs = "The layers needed are W_q, W_k and w_v, each nn.Linear with bias=False."
+    needs = "W_q, W_k and w_v must be nn.Linear without a bias, for queries, keys and hidden units."
     for q, k, h in ((3, 2, 4), (5, 7, 6)):
         names, shapes = ("W_q", "W_k", "w_v"), ((h, q), (h, k), (1, h))
         weights = {f"{n}.weight": torch.randn(s) for n, s in zip(names, shapes, strict=True)}
@@ -368,7 +368,7 @@ def _compare_lengths(attention: Function, lengths: Tensor) -> None:
         each = lengths.expand(2, 2)
         hint = "Your mask is (B, K) and is read as (Q, K). Give it the shape (B, 1, K)."
         mistakes.append((_from_lengths(*given[:3], each), hint))
-    hint = "Make the mask from torch.arange(K) and the lengths, then mask the scores."
+    hint = "Check the mask (arange(K) < lengths, before the softmax), √d, and the softmax's axis."
     case = f"with lengths of shape {tuple(lengths.shape)}"
     compare(attention, given, expected, mistakes, hint, case=case)
 
@@ -385,7 +385,7 @@ def check_from_lengths(attention: Function) -> str:
 def check_valid_lens(attention: Function) -> str:
     """Scaled dot-product attention with one valid length for each sequence."""
     _compare_lengths(attention, torch.tensor([2, 4]))
-    return "the mask has shape (B, 1, K) and precedes the softmax; the scores are divided by √d."
+    return "padding gets no weight, the other weights sum to 1, and the scores are divided by √d."
 
 
 check_leak = choice("3.4")
@@ -426,5 +426,5 @@ def check_one_more(one_more: Function) -> str:
         mirrored = call(one_more, -queries, case="with the signs of all queries reversed")
         mirrored = read_tensor(mirrored, expected, "your result")
         if not agrees(mirrored[:, -1], added):
-            raise WrongAnswer("Your entry changes its sign with the queries. Make it a constant.")
+            raise WrongAnswer("Your entry changes with the queries. Make it a constant.")
     return "the constant entry, multiplied by the last column of W_q, is the bias for every query."

@@ -107,17 +107,15 @@ def check_attend(attend: Function) -> str:
             mistakes = [
                 (False, True, "s was rescaled, but u was not: multiply both by the same factor."),
                 (True, False, f"{lost}: n need not be a multiple of `tile`."),
-                (
-                    False,
-                    False,
-                    f"Two mistakes: both sums must be rescaled by the same factor, and {lost}.",
-                ),
+                (False, False, f"both sums must be rescaled by the same factor, and {lost}."),
             ]
             wrong = [
                 (_attend(*given, shrinks, finishes), hint)
                 for shrinks, finishes, hint in mistakes
                 if not far and (n >= tile or finishes)
             ]
+            unscaled = _attend(given[0] * math.sqrt(width), *given[1:])
+            wrong.append((unscaled, "the scores are not divided by √D."))
             hint = "At each tile, multiply both sums by e^(old M − new M), then add the new terms."
             judge_tensor(result, expected, wrong, hint, f"{case}, your output")
     return "both sums are rescaled by the same factor, and the last tile may be shorter."
@@ -273,6 +271,8 @@ def check_windowed(attention: Function) -> str:
         wrong = [
             (_windowed(Q, K, V, wide, tile, later=later), hint) for wide, later, hint in mistakes
         ]
+        unscaled = _windowed(Q * math.sqrt(2), K, V, window, tile)
+        wrong.append((unscaled, "the scores are not divided by √D."))
         hint = "Mask each tile according to the positions of its keys."
         judge_tensor(result, expected, wrong, hint, f"{case}, your output")
     if seen.numel >= n * n:

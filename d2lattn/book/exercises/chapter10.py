@@ -70,8 +70,8 @@ def check_pooled(pooled: Function) -> str:
         mistakes = (
             (split.sum(dim=1).flatten(0, 1), "that is the sum of the heads; take their mean."),
             (split[:, 0].flatten(0, 1), "it keeps only the first head of each group."),
-            (other, "a group consists of adjacent heads: 0 and 1 together, not 0 and 2."),
-            (rows, "it averages adjacent rows, which belong to one head."),
+            (other, "a group has adjacent heads: of 8 heads in 2 groups, 1 to 4 and 5 to 8."),
+            (rows, "it averages adjacent rows; average the rows of different heads."),
         )
         hint = "Average the heads of each group, row by row."
         given = W, heads, groups

@@ -305,9 +305,9 @@ def module_with(
         raise WrongAnswer(f"a class of layers is needed; it gave {type(layer).__name__}.")
     if not list(layer.parameters()):
         raise NotAttempted
-    found = {name: parameter.shape for name, parameter in layer.named_parameters()}
+    found = {name: tuple(weight.shape) for name, weight in layer.named_parameters()}
     if found != {name: weight.shape for name, weight in weights.items()}:
-        raise WrongAnswer(f"{needs} Your parameters: {', '.join(found)}.")
+        raise WrongAnswer(f"{needs} Made with {tuple(sizes)}, your layer has {found}.")
     layer.load_state_dict(weights, strict=False)
     return layer
 

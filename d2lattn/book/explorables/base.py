@@ -31,7 +31,7 @@ class Explorable(anywidget.AnyWidget):
 
     Methods of a subclass:
         check(state): raise ValueError for values that do not fit together.
-        words(): HTML for where no script runs, made with ``paragraph`` and ``table``.
+        fallback_html(): HTML for where no script runs, made with ``paragraph`` and ``table``.
     """
 
     module: str | Path = ""

@@ -12,7 +12,7 @@ from tools import run_notebooks
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-LINKED = ("03-scoring-functions/deeper-masks.ipynb", "03-scoring-functions/walk.ipynb")
+LINKED = ("03b-which-score/deeper-bias.ipynb", "03b-which-score/walk.ipynb")
 
 CELLS = [
     "from d2lattn.book.explorables import NadarayaWatsonBench\n"
@@ -56,13 +56,13 @@ def without_anywidget(lab):
 
 def test_a_link_of_a_page_opens_the_other_notebook(open_notebook):
     page = open_notebook(LINKED[0])
-    page.get_by_role("link", name="step 2 of the walk").click(timeout=90_000)
+    page.get_by_role("link", name="additive score").click(timeout=90_000)
     page.wait_for_function(
         "(name) => jupyterapp.shell.currentWidget.context?.path.endsWith(name)",
         arg=LINKED[1],
         timeout=90_000,
     )
-    page.get_by_role("heading", name="Step 2: a mask").wait_for(timeout=90_000)
+    page.get_by_role("heading", name="Build it: additive attention").wait_for(timeout=90_000)
 
 
 def test_saved_notebook_says_something_before_it_is_run(open_notebook):
