@@ -290,9 +290,9 @@ def check_projections(answer: Sequence[int]) -> str:
         (28, 840): "The second number is right. Keys belong to the source, not to the target.",
     }
     recognise((once, every_step), mistakes.items(), rtol=0)
-    hint = "The first number is {:g}. How many keys does a sentence of 30 tokens have?"
+    hint = "Your first number is {:g}. How many keys does a sentence of 30 tokens have?"
     judge_number(once, 30, {}, hint)
-    hint = "The second number is {:g}. Each step projects all 30 keys again."
+    hint = "Your second number is {:g}. Each step projects all 30 keys again."
     judge_number(every_step, 840, {}, hint)
     return (
         "30 or 840: the keys do not change from step to step, so 810 projections are unnecessary."
@@ -444,7 +444,7 @@ def check_write(write: Function) -> str:
 
     def step(y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
         logits = table[y] + table.roll(1, 0)[s[:, 0].long() % 8]
-        logits[:, 2] += s[:, 0] - 6  # <eos> becomes likelier from step to step
+        logits[:, 2] += 99 * (s[:, 0] == 7) - 9  # each row writes <eos> at one step alone
         return logits, s + 1
 
     for start, max_len in (((0.0, 3.0, 1.0), 20), ((0.0, 1.0), 3)):

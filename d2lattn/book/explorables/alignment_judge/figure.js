@@ -276,7 +276,7 @@ function render({ model, el }) {
       best.textContent =
         lowest < 0
           ? ""
-          : `Lowest AER of the model: ${fixed(errors[lowest], 3)} at threshold ${fixed(steps[lowest])}.`;
+          : `Lowest AER, all sentences together: ${fixed(errors[lowest], 3)} at threshold ${fixed(steps[lowest])}.`;
     }
     drawn = signature;
     at.setAttribute("d", `M${chart.X(state.threshold)} ${chart.Y(0)}V${chart.Y(1)}`);

@@ -142,7 +142,7 @@ class AlignmentJudge(Explorable):
     def fallback_html(self) -> str:
         """HTML for where no script runs."""
         return paragraph(
-            "Interactive figure: alignment judge. The attention of a trained translator, gold word "
+            "Interactive figure: alignment judge. The attention of trained translators, gold word "
             "alignments (sure and possible), and precision, recall and alignment error rate of "
             f"the links read off, for {len(self.sentences)} sentences; the first:"
         ) + table(

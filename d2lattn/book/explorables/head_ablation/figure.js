@@ -205,7 +205,7 @@ function render({ model, el }) {
   el.append(
     columns({
       result: [
-        headLine(clip(measure, 80)),
+        headLine(clip(`more ${measure}`, 80)),
         h("div", { class: "d2lx-losses", role: "list" }, ...bars),
         told,
       ],
