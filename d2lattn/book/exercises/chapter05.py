@@ -115,7 +115,7 @@ def check_padded_heads(padded_heads: Function) -> str:
         expected = attend_in_heads(q, k, v, num_heads, mask)
         hint, case = (
             "A masked score is −∞, which is below any other score.",
-            "where all scores are below −50",
+            "where all scores of head 1 are below −50",
         )
         compare(padded_heads, (*given, num_heads, valid), expected, [], hint, case=case)
     return "one mask for all heads, and each head divides by the square root of its own width."
