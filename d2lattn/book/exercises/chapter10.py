@@ -41,7 +41,7 @@ def check_keep(keep: Function) -> str:
             ),
             (
                 torch.cat((past[:num_first], past[-window:])),
-                "one row too many is kept: the window includes the next token (and `p[-0:]` is `p`).",
+                "one row too many: the next token is in the window as well (and `p[-0:]` is `p`).",
             ),
             (recent, "the first tokens have been deleted, but they must always be kept."),
             (past, "nothing has been deleted."),
