@@ -432,12 +432,12 @@ def check_decoder(decoder_class: Function) -> str:
     if not isinstance(model, nn.Module):
         raise WrongAnswer("your class must inherit from nn.Module.")
     result = call(model, tokens, encoded, mask)
-    weights, twin = model.state_dict(), bare.TransformerDecoder(*sizes).state_dict()
+    weights, twin = (dict(m.named_parameters()) for m in (model, bare.TransformerDecoder(*sizes)))
     mine, theirs = ({name: w.shape for name, w in one.items()} for one in (weights, twin))
     if mine != theirs:
         raise WrongAnswer(
-            "the weights should be those of `embedding`, of two `blocks` and of `dense`. Blocks in "
-            "a plain list are never trained: use nn.ModuleList."
+            "the weights should be those of `embedding`, two different `blocks` and `dense`. "
+            "Blocks in a plain list are never trained: use nn.ModuleList."
         )
 
     def output(kind: type[nn.Module]) -> Tensor:
