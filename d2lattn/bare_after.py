@@ -46,13 +46,15 @@ def grouped_attention(queries, keys, values, mask=None):
 
 def running_attention(queries, keys, values, tile):
     """Online softmax (FlashAttention): one pass, with a running maximum."""
-    M, s, u = torch.full_like(queries[..., :1], -torch.inf), 0, 0  # (.., Q, 1)
+    M, s, u = torch.finfo(queries.dtype).min, 0, 0  # -inf - (-inf) is nan
     for K, V in zip(keys.split(tile, -2), values.split(tile, -2)):
         a = queries @ K.mT / K.shape[-1] ** 0.5  # (.., Q, tile)
-        new = M.maximum(a.amax(-1, keepdim=True))  # (.., Q, 1)
-        shrink, e, M = (M - new).exp(), (a - new).exp(), new
+        new = a.amax(-1, keepdim=True).clamp(min=M)  # M or above, (.., Q, 1)
+        shrink = (M - new).exp()  # 0 in the first tile
+        e = (a - new).exp()  # none is above 1, (.., Q, tile)
         s = shrink * s + e.sum(-1, keepdim=True)  # (.., Q, 1)
         u = shrink * u + e @ V  # (.., Q, D)
+        M = new
     return u / s
 
 

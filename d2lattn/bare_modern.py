@@ -92,20 +92,21 @@ def rotate_half(X):
     return torch.cat((-y, x), dim=-1)
 
 
-def rotary(X, start=0):
+def rotary(X, start=0, base=10000):
     """RoPE on halves: turn pair j of the vector at position i by omega_j i."""
     N, D = X.shape[-2:]
     i = torch.arange(start, start + N).unsqueeze(1)  # (N, 1)
-    omega = 10000 ** (-torch.arange(0, D, 2) / D)  # (D/2,), float32
+    omega = base ** (-torch.arange(0, D, 2) / D)  # (D/2,), float32
     angle = (i * omega).repeat(1, 2)  # both halves alike, (N, D)
     cos, sin = angle.cos().to(X), angle.sin().to(X)  # in the precision of X
     return X * cos + rotate_half(X) * sin
 
 
 class GroupedSelfAttention(nn.Module):  # H heads of queries, G of keys
-    def __init__(self, num_hiddens, num_heads, num_groups):
+    def __init__(self, num_hiddens, num_heads, num_groups, base=10000):
         super().__init__()
         self.num_heads, self.num_groups = num_heads, num_groups
+        self.base = base  # of the rotation
         width = num_hiddens // num_heads * num_groups
         self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=False)
         self.W_k = nn.Linear(num_hiddens, width, bias=False)  # narrower
@@ -114,8 +115,9 @@ class GroupedSelfAttention(nn.Module):  # H heads of queries, G of keys
 
     def forward(self, X, cache=None):  # (B, N, D)
         start = 0 if cache is None else cache[0].shape[2]  # tokens before
-        q = rotary(split_heads(self.W_q(X), self.num_heads), start)
-        k = rotary(split_heads(self.W_k(X), self.num_groups), start)
+        turn = start, self.base
+        q = rotary(split_heads(self.W_q(X), self.num_heads), *turn)
+        k = rotary(split_heads(self.W_k(X), self.num_groups), *turn)
         v = split_heads(self.W_v(X), self.num_groups)  # (B, G, N, D/H)
         if cache is not None:  # keys and values of earlier tokens
             k = torch.cat((cache[0], k), dim=2)  # (B, G, start + N, D/H)
@@ -129,10 +131,9 @@ class GroupedSelfAttention(nn.Module):  # H heads of queries, G of keys
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_groups):
+    def __init__(self, num_hiddens, ffn_num_hiddens, *heads):  # H, G, base
         super().__init__()
         self.norm1 = RMSNorm(num_hiddens)
-        heads = num_heads, num_groups
         self.attention = GroupedSelfAttention(num_hiddens, *heads)
         self.norm2 = RMSNorm(num_hiddens)
         self.network = SwiGLU(num_hiddens, ffn_num_hiddens)

@@ -5,7 +5,7 @@ turned into a boolean mask, true where a step counts, which all other code takes
 from 0 to K, shape (B,), or (B, Q) if each query has its own; others raise TypeError or ValueError.
 Where entries cannot be read (see `check_range`), only types and shapes are checked.
 
-Sources: Vaswani et al. 2017, section 3.2.3; d2l.ai section 9.7.2; the notes' listing 10.3.1.
+Sources: Vaswani et al. 2017, section 3.2.3; zh.d2l.ai section 9.7.3; the notes' listing 10.3.1.
 """
 
 from collections.abc import Callable

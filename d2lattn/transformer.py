@@ -81,7 +81,7 @@ class PositionWiseFFN(nn.Module):
 class AddNorm(nn.Module):
     """LN(x + dropout(y)): add a sublayer's input to its output, and normalize the sum.
 
-    With `norm_first`, with which deep stacks train better (Xiong et al. 2020, figure 1), it is
+    With `norm_first` (Xiong et al. 2020, figure 1), with which deep stacks train better, it is
     x + dropout(y), and `before` gives the sublayer LN(x).
 
     >>> add_norm = AddNorm(2, dropout=0)

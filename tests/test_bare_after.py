@@ -13,8 +13,6 @@ from d2lattn.scoring import DotProductAttention
 DRAWN = settings(deadline=None, max_examples=15, derandomize=True)
 SIZES = st.integers(1, 5)
 SEEDS = st.integers(0, 10_000)
-
-
 pytestmark = pytest.mark.usefixtures("exact")
 
 
@@ -34,9 +32,8 @@ def test_rotating(batch, steps, pairs, base, seed):
 @DRAWN
 @given(st.integers(1, 9), SIZES)
 def test_biases_of_distance(num_heads, steps):
-    close(
-        bare_after.distance_bias(num_heads, steps), d2l.LinearBiases(num_heads).bias(steps, steps)
-    )
+    package = d2l.LinearBiases(num_heads).bias(steps, steps)
+    close(bare_after.distance_bias(num_heads, steps), package)
 
 
 @DRAWN
@@ -56,8 +53,7 @@ def test_grouped_attention(batch, num_queries, num_keys, groups, sharing, padded
     k, v = torch.randn(2, batch, groups, num_keys, 4).unbind()
     mask = None
     if padded:
-        lens = torch.randint(1, num_keys + 1, (batch, 1, 1))
-        mask = torch.arange(num_keys) < lens.unsqueeze(-1)  # (B, 1, 1, K)
+        mask = torch.arange(num_keys) < torch.randint(1, num_keys + 1, (batch, 1, 1, 1))
     package = DotProductAttention(0)
     agree(
         [q, k, v],

@@ -11,7 +11,7 @@ from d2lattn.bare_modern import GPT, Llama
 
 transformers = pytest.importorskip("transformers")
 pytestmark = pytest.mark.weekly
-TOKENS, WIDTH, HEADS, GROUPS, DEPTH, LENGTH = 50, 32, 4, 2, 2, 9
+TOKENS, WIDTH, HEADS, GROUPS, DEPTH, LENGTH, BASE = 50, 32, 4, 2, 2, 9, 500_000
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def llama_pair() -> tuple[Llama, torch.nn.Module]:
     theirs = transformers.LlamaForCausalLM(
         transformers.LlamaConfig(
             vocab_size=TOKENS, hidden_size=WIDTH, intermediate_size=48, num_hidden_layers=DEPTH,
-            num_attention_heads=HEADS, num_key_value_heads=GROUPS, max_position_embeddings=16,
+            num_attention_heads=HEADS, num_key_value_heads=GROUPS, rope_theta=BASE,
         )
     ).eval()  # fmt: skip
     names = {
@@ -62,7 +62,7 @@ def llama_pair() -> tuple[Llama, torch.nn.Module]:
         "W_k": "k_proj", "W_v": "v_proj", "W_o": "o_proj", "W_gate": "gate_proj",
         "W_up": "up_proj", "W_down": "down_proj",
     }  # fmt: skip
-    ours = Llama(TOKENS, DEPTH, WIDTH, 48, HEADS, GROUPS)
+    ours = Llama(TOKENS, DEPTH, WIDTH, 48, HEADS, GROUPS, BASE)
     weights = theirs.model.state_dict()
     copied = {"dense.weight": theirs.lm_head.weight}
     for name in ours.state_dict():

@@ -69,7 +69,7 @@ def check_query(query: Tensor) -> str:
         hint = (
             "That is average pooling: this query prefers no key."
             if weights.max() - weights.min() < 1e-6
-            else f"Key {most + 1} has the largest weight, {weights[most]:.2f}."
+            else f"No weight is larger than that of key {most + 1}, {weights[most]:.2f}."
         )
         raise WrongAnswer(
             f"Your query's output is {output:.2f}. {hint} The value 7 belongs to key 1 = (0, 0), "
@@ -112,12 +112,12 @@ def check_with_salience(with_salience: Function) -> str:
         longer_keys = read_tensor(parts[1], torch.zeros(len(keys), 4), "your keys")
         products = keys @ query  # (K, D) x (D) -> (K)
         mistakes = [
-            (products, "The salience is lost: the new entry of the query is 0."),
-            (products + salience.square(), "The salience is squared: put it only into the key."),
+            (products, "The salience is lost: a new entry is 0."),
+            (products + salience.square(), "The salience is squared: use it once, in the key."),
         ]
         scores = longer_keys @ longer_query  # (K, D + 1) x (D + 1) -> (K)
         judge_tensor(scores, products + salience, mistakes, hint, f"{case}, the score")
-    return "salience is one more entry of each key, and each query has a 1 in that position."
+    return "each score is one dot product: beside a 1 in the query, the key has its salience."
 
 
 @check("1.9", right=(1.7,), wrong=[-1, 1.6, 1.8])

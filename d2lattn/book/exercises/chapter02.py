@@ -125,8 +125,8 @@ def check_left_out_predictions(answer: Any) -> str:
                 "the others are lower. Mask its own score with −inf, not with a large number."
             )
         hint = (
-            "The weights of the others are lost in rounding next to the point's own weight. Mask "
-            "the scores with −inf before the softmax, instead of removing that weight after it."
+            "So far off, the weights of the others are rounded to 0 before they are divided. Mask "
+            "the scores with −inf before the softmax; do not remove the point's own weight later."
         )
         expect(result, expected, hint, case)
     return "right. Chapter 3 hides keys in the same way, by a mask before the softmax."
@@ -225,8 +225,8 @@ def check_bench(answer: Any) -> str:
         )
     if not 1.0 <= epanech <= 1.3:
         raise WrongAnswer(
-            f"With Epanechnikov's kernel, {epanech:.2f} is not the minimum. Look further: this "
-            "kernel is 0 beyond one bandwidth, where the Gaussian still has weight."
+            f"With Epanechnikov's kernel, {epanech:.2f} is not the minimum. Try all bandwidths: "
+            "this kernel is 0 beyond one bandwidth, where the Gaussian still has weight."
         )
     return (
         "right. For the same spread, Epanechnikov's kernel needs √5 = 2.24 times the bandwidth: "

@@ -315,8 +315,8 @@ LEFT = {
     ("keys", -1, False): "The axis is right. By what number does the formula divide?",
     ("width", -1, False): "One mistake is left: what is the sum of a row that is masked like this?",
     ("keys", -1, True): "One mistake is left: by what number does the formula divide?",
-    ("width", -2, True): "The mask is right. But a softmax along the queries meets a column of "
-    "nothing but minus infinity, and divides 0 by 0. Along which axis should weights sum to 1?",
+    ("width", -2, True): "Your output is NaN. Along another axis than the keys, a softmax can meet "
+    "nothing but minus infinity, and divide 0 by 0. Along which axis should weights sum to 1?",
 }
 """Exercise 3.3: what to look at, by which mistakes an answer still has."""
 
@@ -361,7 +361,7 @@ def _compare_lengths(attention: Function, lengths: Tensor) -> None:
     expected = DotProductAttention(dropout=0)(*given)
     mistakes = [
         (_from_lengths(*given, more=1), "You allow one key too many: n is valid if n < length."),
-        (_from_lengths(*given, more=9), "Every key has weight: the lengths are not used."),
+        (_from_lengths(*given, more=9), "Every key has weight: compare arange(K) with lengths."),
         (_from_lengths(*given, scale=1.0), "The scores are not divided by √d."),
     ]
     if lengths.dim() == 1:
@@ -423,7 +423,7 @@ def check_one_more(one_more: Function) -> str:
         recognise(added, [(torch.zeros(count), "The new column times 0 is 0, so nothing changes.")])
         if not agrees(added, added[:1].expand(count)):
             raise WrongAnswer("A bias is the same for all queries, so the new entry must be, too.")
-        mirrored = call(one_more, -queries, case="with the signs of all queries reversed")
+        mirrored = call(one_more, -2 * queries, case="with all queries multiplied by −2")
         mirrored = read_tensor(mirrored, expected, "your result")
         if not agrees(mirrored[:, -1], added):
             raise WrongAnswer("Your entry changes with the queries. Make it a constant.")

@@ -47,7 +47,7 @@ def check_by_hand(
         mistakes = [
             (raw, f"that is the vector before the rotation; rotate it by {place} times 90°."),
             ((y, -x), f"that is 90° clockwise, not {90 * place}° counterclockwise."),
-            ((-y, x), "it was rotated by only one position."),
+            ((-y, x), "that is a rotation by 90°, as at position 1 or 5."),
         ]
         judge_tensor(answer, torch.tensor(expected), mistakes, f"Rotate by {90 * place}°.", what)
     numbers: dict[float, str] = {

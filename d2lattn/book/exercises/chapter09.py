@@ -95,8 +95,8 @@ def check_attend(attend: Function) -> str:
         low = -2000 * query.abs(), keys.abs(), values, tile
         for far, given, hint in (
             ("", (query, keys, values, tile), ""),
-            (" and large scores", (60 * query, keys, values, tile), "subtract M from each score."),
-            (" and scores far below 0", low, "M must start at −∞: from 0, all powers become 0."),
+            (" and large scores", (60 * query, keys, values, tile), "subtract the largest so far."),
+            (" and scores far below 0", low, "start M at −∞, not at 0, and never lower it."),
         ):
             case = f"with {n} keys in tiles of {tile}{far}"
             expected = _attend(*given)
@@ -118,7 +118,7 @@ def check_attend(attend: Function) -> str:
             wrong.append((unscaled, "the scores are not divided by √D."))
             hint = "At each tile, multiply both sums by e^(old M − new M), then add the new terms."
             judge_tensor(result, expected, wrong, hint, f"{case}, your output")
-    return "both sums are rescaled by the same factor, and the last tile may be shorter."
+    return "your output is right for large and small scores, and if the last tile is shorter."
 
 
 State = tuple[float, float, float]
@@ -259,8 +259,8 @@ def check_windowed(attention: Function) -> str:
         result = read_tensor(answer, expected, f"{case}, your output")
         if result.isnan().any():
             raise WrongAnswer(
-                f"{case}, your output contains nan: if no key of a tile is allowed, M is still −∞, "
-                "and −∞ − (−∞) is nan. Start M at the lowest finite number."
+                f"{case}, your output contains nan. Does each query have an allowed key? Does M "
+                "start at the lowest finite number? From −∞, M − M' can be −∞ − (−∞), which is nan."
             )
         mistakes = [
             (n, 0, "all earlier keys are allowed: i − j must be below the window."),

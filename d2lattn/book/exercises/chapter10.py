@@ -41,7 +41,7 @@ def check_keep(keep: Function) -> str:
             ),
             (
                 torch.cat((past[:num_first], past[-window:])),
-                "it keeps one row too many: the next token is itself in the window.",
+                "one row too many: the next token is in the window as well (and `p[-0:]` is `p`).",
             ),
             (recent, "the first tokens have been deleted, but they must always be kept."),
             (past, "nothing has been deleted."),

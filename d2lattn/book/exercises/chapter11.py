@@ -42,8 +42,8 @@ def check_taken_back(
             "Rows and columns are exchanged: each row belongs to a feature.": before - written.T,
             "The value was subtracted once, but the first feature is 2.": before - written / 2,
         }),
-        ("z", z, sums - features, "Subtract the features.", {
-            "z still counts the pair that was deleted.": sums,
+        ("the sum z", z, sums - features, "Subtract the features.", {
+            "The deleted pair is still in z.": sums,
             "Subtract the features from z, not the value.": sums - value,
         }),
         ("the output", answer, left.sum(dim=0) / below, "Add the rows; divide by the sum of z.", {

@@ -315,7 +315,7 @@ function render({ model, el }) {
     formula.textContent = sum(heights)
       ? `${f} = Σ K((x − xᵢ)/h) yᵢ / Σ K((x − xᵢ)/h) = ${fraction}`
       : state.kernel === "gaussian"
-        ? `All K((x − xᵢ)/h) are too small to be written as numbers; the nearest point has all the weight: ${f} = ${fixed(prediction, 3)}`
+        ? `All K((x − xᵢ)/h) are too small to be written as numbers; the softmax of −((x − xᵢ)/h)²/2 gives ${f} = ${fixed(prediction, 3)}`
         : `No point lies within one bandwidth of the query: all K((x − xᵢ)/h) are 0, and ${f} has no value.`;
     announce(el, `Prediction ${fixed(prediction)}`);
   }

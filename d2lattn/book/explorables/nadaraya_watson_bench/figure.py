@@ -31,7 +31,7 @@ class NadarayaWatsonBench(Explorable):
 
     module = "nadaraya_watson_bench"
 
-    # y = 2 sin x + x^0.8 with noise, as in the study notes.
+    # y = 2 sin x + x^0.8 with noise, as in Dive into Deep Learning.
     xs = Floats([0.2, 0.6, 0.9, 1.3, 1.8, 2.1, 2.5, 2.9, 3.3, 3.8, 4.3, 4.7], maxlen=100).tag(
         sync=True
     )

@@ -23,8 +23,7 @@ class SaturationLab(Explorable):
         scaled: divide by √d or not.
         temperature: divides all scores, 0.125 to 64.
         valid_length: how many of the 16 keys count, 0 to 16.
-        seed: which random numbers, 0 to 999999; a wider draw holds the narrower one. At the start
-            one whose Jacobian shrinks without detours, as it does on average.
+        seed: which random numbers, 0 to 999999; a wider draw holds the narrower one.
         view: "softmax", or "field": the score of every key of two dimensions.
         score: in the field, dot or gaussian.
         query, key: in the field, two numbers each, from −2.5 to 2.5.

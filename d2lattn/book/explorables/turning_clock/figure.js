@@ -106,7 +106,7 @@ function render({ model, el }) {
   const further = h("div", {}, readoutRow(now.el, first.el), seen, formula);
   const predict = predictFirst({
     question:
-      "All pairs of q and k have length 2 before the rotation. What is the score at these angles?",
+      "Without positions, all pairs of q and k have length 2. What is the score of these arrows?",
     label: "Your guess: the score",
     ...{ min: -5, max: 10, step: 0.1 },
     answer: () => scored(/** @type {any} */ (read())).score,
