@@ -341,7 +341,7 @@ def check_tests(letters: str) -> str:
         raise WrongAnswer('Give four letters from A to D, such as "ABCD".')
     reasons = {
         "D": "Gold links are what a person would draw.",
-        "A": "If the model uses the state, replacing it with another noun's changes the word.",
+        "A": "If replacing the state with another noun's changes the word, the model uses it.",
         "C": "The weight and two matrices determine how much of a value arrives.",
         "B": "To see what a head adds, switch it off, with the other heads on and off.",
     }
