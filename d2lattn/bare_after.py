@@ -1,4 +1,4 @@
-"""What came after the Transformer, bare: each change in at most ten lines.
+"""What came after the Transformer, bare: each change in at most twelve lines.
 
 A second page beside `bare`, with its axes; besides, G heads of keys and values
 that H heads of queries share. The first four are options of the library's

@@ -2,8 +2,8 @@
 
 A third page beside `bare` and `bare_after`, with their axes: B texts, N tokens,
 D width, H heads of queries, G heads of keys and values, V tokens of the
-vocabulary. With copied weights the logits and gradients are those of Hugging
-Face's `GPT2LMHeadModel` and `LlamaForCausalLM` (tests/hugging_face).
+vocabulary. With copied weights and their default epsilon, logits and gradients
+are those of Hugging Face's `GPT2LMHeadModel` and `LlamaForCausalLM`.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""The second page: each mechanism in ten lines, which give what the package gives, to 1e-10."""
+"""Each mechanism of the second page, in at most twelve lines: what the package gives, to 1e-10."""
 
 import pytest
 import torch

@@ -54,5 +54,5 @@ def attend_in_heads(
 def mistakes_in_heads(
     make: Callable[[str], Tensor], slips: Iterable[str]
 ) -> list[tuple[Tensor, str]]:
-    """Return the output of each mistake, with its hint."""
-    return [(make(slip), SLIPS[slip]) for slip in slips]
+    """Return the output of each mistake, with its hint; nan alone does not tell which it was."""
+    return [(out, SLIPS[slip]) for slip in slips if not (out := make(slip)).isnan().all()]

@@ -97,10 +97,10 @@ def _padded_heads(q: Tensor, k: Tensor, v: Tensor, num_heads: int, valid: Tensor
 @check("5.2", right=(_padded_heads,))
 def check_padded_heads(padded_heads: Function) -> str:
     """Attention in heads that share a padding mask (B, K), beside PyTorch's."""
-    for num_heads, width in ((2, 8), (3, 6)):
+    for num_heads, width, lens in ((2, 8, (5, 5)), (3, 6, (3, 4))):  # without padding, and with it
         q = torch.randn(2, 3, width)
         k, v = torch.randn(2, 2, 5, width)
-        valid = torch.tensor([[True] * 3 + [False] * 2, [True] * 4 + [False]])
+        valid = torch.arange(5) < torch.tensor(lens)[:, None]
         mask = valid[:, None, None]  # (B, 1, 1, K)
         q_h, k_h, v_h = (split_heads(x, num_heads) for x in (q, k, v))
         pooled = F.scaled_dot_product_attention(q_h, k_h, v_h, attn_mask=mask)
@@ -176,19 +176,19 @@ def check_multi_head(layer_class: Function) -> str:
     queries = torch.randn(2, 4, 6)
     keys, values = torch.randn(2, 2, 5, 6)
     valid = torch.tensor([[True] * 3 + [False] * 2, [True] * 4 + [False]])  # (B, K)
-    given = queries, keys, values, valid[:, None, None]
-    expected, _ = pytorch(queries, keys, values, key_padding_mask=~valid)
 
-    def with_slip(slip: str) -> Tensor:
+    def with_slip(given: Sequence[Tensor], slip: str) -> Tensor:
         wrong = _MultiHead(6, 3, slip)
         wrong.load_state_dict(weights)
         return wrong(*given).detach()
 
-    mistakes = mistakes_in_heads(with_slip, SLIPS)
-    compare(layer, given, expected.detach(), mistakes, "Project, split, attend, merge, project.")
-    expected, _ = pytorch(queries, keys, values)
-    case = "without a mask"
-    compare(layer, given[:3], expected.detach(), [], "The mask may be None.", case=case)
+    for mask, padding in (((), None), ((valid[:, None, None],), ~valid)):
+        case = "with a mask" if mask else "without a mask"
+        given = queries, keys, values, *mask
+        expected, _ = pytorch(queries, keys, values, key_padding_mask=padding)
+        mistakes = mistakes_in_heads(partial(with_slip, given), SLIPS)
+        hint = "Project, split, attend, merge, project."
+        compare(layer, given, expected.detach(), mistakes, hint, case=case)
     return "the same as nn.MultiheadAttention, with a mask and without."
 
 
@@ -249,7 +249,7 @@ def check_three_cities(answer: Sequence[float]) -> str:
             "That is the error of always answering 0: has the model learned anything?"
         )
     if not 1.9 < left < 2.3:
-        raise WrongAnswer(f"An error of {left:.2f}? Train longer, and test on more questions.")
+        raise WrongAnswer(f"An error of {left:.2f}? Train one head longer; test on more questions.")
     return "one head for each sign; a single head ignores two cities, and each adds 1 to the error."
 
 
@@ -341,7 +341,7 @@ def check_tests(letters: str) -> str:
         raise WrongAnswer('Give four letters from A to D, such as "ABCD".')
     reasons = {
         "D": "Gold links are what a person would draw.",
-        "A": "If the model uses the state, replacing it with another noun's changes the word.",
+        "A": "If replacing the state with another noun's changes the word, the model uses it.",
         "C": "The weight and two matrices determine how much of a value arrives.",
         "B": "To see what a head adds, switch it off, with the other heads on and off.",
     }

@@ -227,7 +227,7 @@ def check_self_attention(self_attention: Function) -> str:
             *mistakes_in_heads(partial(attend_in_heads, Q, K, V, 1, mask), slips),
             (
                 attend_in_heads(Q * math.sqrt(head / width), K, V, 1, mask),
-                "d is the width of queries and keys, not of X.",
+                "Under the root is the width of queries and keys, not of X.",
             ),
             (_self_attention(X, W_q, W_k, W_v, mask.mT), "The mask is transposed."),
         ]

@@ -104,8 +104,8 @@ def check_as_attention(as_attention: Function) -> str:
         mistakes = [
             (scores, "These are the scores. What does the network do with those below 0?"),
             (scores.softmax(dim=-1), "That is attention's softmax. The network has a relu there."),
-            ((X @ W_1.T).relu(), "b_1 is missing."),
-            ((X @ W_1.T).relu() + b_1, "b_1 is added before the relu."),
+            ((X @ W_1.T).relu(), "The bias b_1 is missing."),
+            ((X @ W_1.T).relu() + b_1, "Add the bias b_1 before the relu."),
         ]
         recognise(weights, mistakes)
         recognise(values, [(W_1, "The rows of W_1 are compared with x: they are the keys.")])
@@ -260,7 +260,7 @@ def check_positions(positions: Function) -> str:
             (waves.mT.flatten(1), "The sines come before the cosines; they should alternate."),
             (waves.flip(-1).flatten(1), "In each pair, the sine comes first."),
             (slow, "The exponent of pair j is 2j / D, not j / D."),
-            (expected.roll(-1, 0), "The positions start at 1; the first is 0."),
+            (bare.positions(length + 1, width)[1:], "The positions start at 1; the first is 0."),
         ]
         hint = "Columns 2j and 2j + 1 are sine and cosine of i / 10000^(2j / D)."
         given = length, width
@@ -413,7 +413,7 @@ DECODER_MISTAKES = (
     (_decoder(factor=1), "the embeddings are not multiplied by √D."),
     (_decoder(places=0), "the positional encoding is missing."),
     (_decoder(places=8**0.5), "only the embeddings are multiplied by √D, not the positions."),
-    (_decoder(masked=False), "source_mask is not passed to the blocks."),
+    (_decoder(masked=False), "the blocks do not get source_mask."),
     (_decoder(softmax=True), "these are probabilities. Return the logits."),
 )
 
@@ -432,12 +432,12 @@ def check_decoder(decoder_class: Function) -> str:
     if not isinstance(model, nn.Module):
         raise WrongAnswer("your class must inherit from nn.Module.")
     result = call(model, tokens, encoded, mask)
-    weights, twin = model.state_dict(), bare.TransformerDecoder(*sizes).state_dict()
+    weights, twin = (dict(m.named_parameters()) for m in (model, bare.TransformerDecoder(*sizes)))
     mine, theirs = ({name: w.shape for name, w in one.items()} for one in (weights, twin))
     if mine != theirs:
         raise WrongAnswer(
-            "the weights should be those of `embedding`, of two `blocks` and of `dense`. Blocks in "
-            "a plain list are never trained: use nn.ModuleList."
+            "the weights should be those of `embedding`, two different `blocks` and `dense`. "
+            "Blocks in a plain list are never trained: use nn.ModuleList."
         )
 
     def output(kind: type[nn.Module]) -> Tensor:
@@ -532,7 +532,7 @@ def check_training_step(training_step: Function) -> str:
         if agrees(result, trained(step)):
             raise WrongAnswer(hint)
     expected = trained(_training_step())
-    expect(result[:3], expected[:3], "Take the mean over real tokens.", "the loss of three steps")
+    expect(result[:3], expected[:3], "Shift; average over real tokens.", "the loss of three steps")
     expect(result[3:], expected[3:], "zero_grad, backward, step.", "a parameter after three steps")
     return "shifted inputs, masked mean, and then zero_grad, backward and step."
 
