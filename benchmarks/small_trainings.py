@@ -84,7 +84,7 @@ def run_walk(seed: int) -> dict[str, tuple[float, int]]:
     return names["results"]
 
 
-RULES = "temperature 0.5", "temperature 1", "temperature 1.5", "top-k, k = 5", "top-p, p = 0.9"
+TEMPERATURES = "temperature 0.5", "temperature 1", "temperature 1.5"
 SHARES = {f"{number} of {width}": (number, width) for number, width in cities.SHARES}
 MULTIPLIED = {f"city {place}": 2 for place in range(1, cities.NUM_CITIES + 1)}
 EXPERIMENTS = {
@@ -135,9 +135,9 @@ EXPERIMENTS = {
         seeds=3,
     ),
     "rules": Experiment(
-        "12: five rules that choose the next token",
+        "12: rules that choose the next token",
         {"well formed": 0, "openings": 0},
-        (*RULES, "real sentences"),
+        (*TEMPERATURES, "top-k, k = 5", "top-k, k = 20", "top-p, p = 0.9", "real sentences"),
         lambda name, seed: run_walk(seed)[name],
     ),
 }

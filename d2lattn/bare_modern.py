@@ -115,10 +115,10 @@ class GroupedSelfAttention(nn.Module):  # H heads of queries, G of keys
 
     def forward(self, X, cache=None):  # (B, N, D)
         start = 0 if cache is None else cache[0].shape[2]  # tokens before
-        turn = start, self.base
-        q = rotary(split_heads(self.W_q(X), self.num_heads), *turn)
-        k = rotary(split_heads(self.W_k(X), self.num_groups), *turn)
-        v = split_heads(self.W_v(X), self.num_groups)  # (B, G, N, D/H)
+        q = split_heads(self.W_q(X), self.num_heads)  # (B, H, N, D/H)
+        k = split_heads(self.W_k(X), self.num_groups)  # (B, G, N, D/H)
+        v = split_heads(self.W_v(X), self.num_groups)
+        q, k = (rotary(Y, start, self.base) for Y in (q, k))
         if cache is not None:  # keys and values of earlier tokens
             k = torch.cat((cache[0], k), dim=2)  # (B, G, start + N, D/H)
             v = torch.cat((cache[1], v), dim=2)
@@ -131,10 +131,10 @@ class GroupedSelfAttention(nn.Module):  # H heads of queries, G of keys
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, num_hiddens, ffn_num_hiddens, *heads):  # H, G, base
+    def __init__(self, num_hiddens, ffn_num_hiddens, **heads):  # H, G, base
         super().__init__()
         self.norm1 = RMSNorm(num_hiddens)
-        self.attention = GroupedSelfAttention(num_hiddens, *heads)
+        self.attention = GroupedSelfAttention(num_hiddens, **heads)
         self.norm2 = RMSNorm(num_hiddens)
         self.network = SwiGLU(num_hiddens, ffn_num_hiddens)
 
@@ -145,12 +145,13 @@ class LlamaBlock(nn.Module):
 
 
 class Llama(nn.Module):
-    def __init__(self, num_tokens, depth, *sizes):  # sizes of a block
+    def __init__(self, num_tokens, depth, num_hiddens, **sizes):  # of a block
         super().__init__()
-        self.tokens = nn.Embedding(num_tokens, sizes[0])
-        self.blocks = nn.ModuleList(LlamaBlock(*sizes) for _ in range(depth))
-        self.norm = RMSNorm(sizes[0])
-        self.dense = nn.Linear(sizes[0], num_tokens, bias=False)
+        self.tokens = nn.Embedding(num_tokens, num_hiddens)
+        blocks = [LlamaBlock(num_hiddens, **sizes) for _ in range(depth)]
+        self.blocks = nn.ModuleList(blocks)
+        self.norm = RMSNorm(num_hiddens)
+        self.dense = nn.Linear(num_hiddens, num_tokens, bias=False)
 
     def forward(self, tokens, caches=None):  # (B, N), the new tokens
         X, caches = self.tokens(tokens), caches or [None] * len(self.blocks)

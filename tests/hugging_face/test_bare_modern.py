@@ -34,8 +34,7 @@ def gpt2_pair() -> tuple[GPT, torch.nn.Module]:
         "norm2": "ln_2", "attention": "attn", "W_qkv": "c_attn", "W_o": "c_proj",
     }  # fmt: skip
     ours = GPT(TOKENS, 16, WIDTH, HEADS, DEPTH)
-    weights = theirs.transformer.state_dict()
-    copied = {}
+    weights, copied = theirs.transformer.state_dict(), {}
     for name in ours.state_dict():
         their_name = name.replace("network.0", "mlp.c_fc").replace("network.2", "mlp.c_proj")
         weight = weights[".".join(names.get(part, part) for part in their_name.split("."))]
@@ -62,9 +61,9 @@ def llama_pair() -> tuple[Llama, torch.nn.Module]:
         "W_k": "k_proj", "W_v": "v_proj", "W_o": "o_proj", "W_gate": "gate_proj",
         "W_up": "up_proj", "W_down": "down_proj",
     }  # fmt: skip
-    ours = Llama(TOKENS, DEPTH, WIDTH, 48, HEADS, GROUPS, BASE)
-    weights = theirs.model.state_dict()
-    copied = {"dense.weight": theirs.lm_head.weight}
+    sizes = {"ffn_num_hiddens": 48, "num_heads": HEADS, "num_groups": GROUPS, "base": BASE}
+    ours = Llama(TOKENS, DEPTH, WIDTH, **sizes)
+    weights, copied = theirs.model.state_dict(), {"dense.weight": theirs.lm_head.weight}
     for name in ours.state_dict():
         if name not in copied:
             copied[name] = weights[".".join(names.get(part, part) for part in name.split("."))]
