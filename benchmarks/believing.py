@@ -39,7 +39,7 @@ HIDDEN = {
     "second": "without the second largest",
     "own": "without its own",
     "random": "without a random one",
-    "worst": "largest cost most",
+    "worst": "largest matters most",
 }
 REAL_HIDDEN = {key: name for key, name in HIDDEN.items() if key != "own"}
 REAL_HIDDEN["guess"] = "by chance"

@@ -131,7 +131,7 @@ def bleu_table(runs: dict[str, list[dict]], seeds: Sequence[int]) -> dict:
     ]
     one, four = scores
     totals = [(f"{name}, all seeds", values) for name, values in zip(runs, scores, strict=True)]
-    for name, values in (*totals, ("4 heads less 1, seed by seed", four - one)):
+    for name, values in (*totals, ("4 heads minus 1 head, for each seed", four - one)):
         rows.append([name, "", *map(spread, values.T.tolist())])
     return table([("model", ""), ("parameters", ",d"), *named(SPLITS, ".1f")], rows)
 

@@ -75,7 +75,7 @@ class RunningAttention(torch.autograd.Function):
         return grad_q, torch.cat(grad_k, -2), torch.cat(grad_v, -2), None
 
 
-def tiles_anew(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+def tiles_recomputed(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """Go over the tiles, and over the same tiles once more on the way back."""
     rows = [
         RunningAttention.apply(some, keys, values, TILE) for some in queries.split(TILE, dim=-2)
@@ -83,7 +83,7 @@ def tiles_anew(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return torch.cat(rows, dim=-2)
 
 
-def rows_anew(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+def rows_recomputed(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """Go over the rows, and let PyTorch compute each group once more on the way back."""
     rows = [
         checkpoint(with_table, some, keys, values, use_reentrant=False)
@@ -97,8 +97,8 @@ FORMS: dict[str, Attention] = {
     "rows": in_rows,
     "tiles": in_tiles,
     "fused": F.scaled_dot_product_attention,
-    "rows anew": rows_anew,
-    "tiles anew": tiles_anew,
+    "rows, recomputed": rows_recomputed,
+    "tiles, recomputed": tiles_recomputed,
 }
 FORWARD = "table", "rows", "tiles", "fused"  # the others do the same on the way there
 

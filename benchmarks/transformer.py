@@ -91,7 +91,7 @@ def links_by_reading(translator: Translator, pairs: list[Pair]) -> tuple[dict, l
     vocabularies = translator.source_vocab, translator.target_vocab
     for batch in batches(pairs, *vocabularies, EVALUATION_BATCH):
         done += batch.pairs
-        for which, after_reading in (("predicts it", False), ("reads it", True)):
+        for which, after_reading in (("predicts the word", False), ("reads the word", True)):
             for weights in d2l.teacher_forced_attention(
                 translator.model, batch, after_reading=after_reading
             ):
@@ -158,7 +158,7 @@ def translators(options: argparse.Namespace) -> dict:
             label,
             *(
                 spread([run["read", "test", label, which] for run in transformers])
-                for which in ("predicts it", "reads it")
+                for which in ("predicts the word", "reads the word")
             ),
         ]
         for label in dict.fromkeys(key[2] for key in transformers[0] if key[0] == "read")
@@ -177,7 +177,7 @@ def translators(options: argparse.Namespace) -> dict:
         "epochs": options.epochs,
         "seeds": options.seeds,
         "choices": [
-            f"{name}, the row that {which} ({times} of {len(transformers)})"
+            f"{name}, with the row that {which} ({times} of {len(transformers)} seeds)"
             for (name, which), times in chosen.items()
         ],
         "tables": {
@@ -200,7 +200,7 @@ RACERS: dict[str, tuple[Callable[[int, int], d2l.EncoderDecoder], dict[str, floa
     "larger Bahdanau": (partial(build, BRIDGE, dropout=0.1, width=176), GRU_RECIPE),
     "Transformer": (partial(relative.make, "waves"), relative.RECIPE),
     "random starts": (partial(relative.make, "random starts"), relative.RECIPE),
-    "random places": (partial(relative.make, "waves, gaps"), relative.RECIPE),
+    "gaps": (partial(relative.make, "waves, gaps"), relative.RECIPE),
 }
 """How each is made, and how it is trained."""
 
