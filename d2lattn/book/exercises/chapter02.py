@@ -129,7 +129,7 @@ def check_left_out_predictions(answer: Any) -> str:
             "the scores with −inf before the softmax; do not remove the point's own weight later."
         )
         expect(result, expected, hint, case)
-    return "right. Chapter 3 hides keys in the same way, by a mask before the softmax."
+    return "right. Chapter 3 hides keys in the same way, with a mask applied before the softmax."
 
 
 # Median over 40 samples of 50 points of the bandwidth with the least leave-one-out error, by noise.
