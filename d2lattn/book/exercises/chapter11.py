@@ -55,7 +55,7 @@ def check_taken_back(
     for name, part, expected, hint, mistakes in parts:
         wrong = [(result, why) for why, result in mistakes.items()]
         judge_tensor(part, expected, wrong, hint, name)
-    return "a pair can be subtracted again if its key and value are still known."
+    return "a pair can be subtracted if its key and value are still known."
 
 
 def _gated(
@@ -167,7 +167,7 @@ def check_chunks(attention: Function) -> str:
             f"the outputs are right, but with 200 tokens and a size of 50 the largest tensor has "
             f"{seen.numel:,} numbers; the square of a chunk has 2,500."
         )
-    return "the same outputs, and no square is larger than that of a chunk."
+    return "the same outputs, and no square matrix is larger than that of one chunk."
 
 
 check_sizes = choice("11.4")
