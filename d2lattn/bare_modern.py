@@ -2,7 +2,7 @@
 
 A third page beside `bare` and `bare_after`, with their axes: B texts, N tokens,
 D width, H heads of queries, G heads of keys and values, V tokens of the
-vocabulary. With copied weights and their default epsilon, logits and gradients
+vocabulary. With the same weights and epsilon, logits and gradients of `tokens`
 are those of Hugging Face's `GPT2LMHeadModel` and `LlamaForCausalLM`.
 """
 

@@ -298,7 +298,7 @@ def check_audit(answer: Any) -> str:
     }
     hint = (
         "{:.3f} is wrong. Which key equals a point that is left out? Keep one row of each pair, "
-        "and search for the best bandwidth from 0.02 to 1 again."
+        "and search for the best bandwidth from 0.02 up again."
     )
     judge_number(answer, HONEST, mistakes, hint, "the error", rtol=0, atol=0.004)
     return (
