@@ -202,7 +202,7 @@ def greedy_decode(model, source, mask=None, max_len=50, bos=1, eos=2):
     """Append the likeliest next token again and again, until all rows end."""
     encoded = model.encoder(source, mask)  # (B, S, D)
     tokens = torch.full_like(source[:, :1], bos)  # (B, 1)
-    while tokens.shape[1] <= max_len:
+    for _ in range(max_len):
         logits = model.decoder(tokens, encoded, mask)  # (B, T, V)
         best = logits[:, -1:].argmax(dim=-1)  # -1: keeps axis 1, so (B, 1)
         tokens = torch.cat((tokens, best), dim=1)  # (B, T + 1)
