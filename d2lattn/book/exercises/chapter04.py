@@ -29,6 +29,7 @@ from d2lattn.book.exercises.checking import (
 from d2lattn.book.exercises.choices import choice
 from d2lattn.corpus.pairs import Pair
 from d2lattn.seq2seq import Seq2SeqAttentionDecoder
+from d2lattn.training import shift_right
 
 # Five sure links, four more that are possible; of eight found, four are sure and six possible.
 SURE = frozenset({(0, 0), (1, 1), (2, 2), (3, 3), (4, 5)})
@@ -201,26 +202,22 @@ def _flat(parts: Sequence[Tensor]) -> Tensor:
     return torch.cat([part.detach().flatten() for part in parts])
 
 
-def _shift_right(target: Tensor, bos: int = 1) -> Tensor:
-    return torch.cat((torch.full_like(target[:, :1], bos), target[:, :-1]), dim=1)  # (B, T)
-
-
-@check("4.10", right=(_shift_right,))
-def check_shift_right(shift_right: Function) -> str:
+@check("4.10", right=(shift_right,))
+def check_shift_right(function: Function) -> str:
     """What the decoder reads in training: a target (B, T), shifted right behind <bos>."""
     target = torch.tensor([[5, 6, 7, 2], [4, 3, 2, 0]])
-    expected = _shift_right(target)
+    expected = shift_right(target)
     mistakes = [
         (target, "That is the target itself: the decoder would read the word to be predicted."),
         (target[:, :-1], "<bos>, token 1, is missing in front of each row."),
         (torch.cat((expected[:, :1], target), dim=1), "Leave out the last token: T are needed."),
         (target.roll(1, 1), "The last token of each row came to its front. <bos> belongs there."),
         (target.roll(-1, 1), "You shifted left: the decoder would read the word that comes after."),
-        (_shift_right(target.T).T, "You shifted the sentences. Each row is shifted on its own."),
-        (_shift_right(target, 0), "There is padding in front of each row. <bos> is token 1."),
+        (shift_right(target.T).T, "You shifted the sentences. Each row is shifted on its own."),
+        (shift_right(target, 0), "There is padding in front of each row. <bos> is token 1."),
     ]
     hint = "<bos> comes first, and then the target without its last token."
-    compare(shift_right, (target,), expected, mistakes, hint, "your input")
+    compare(function, (target,), expected, mistakes, hint, "your input")
     return "each step reads the correct word before the one that it has to predict."
 
 
