@@ -30,7 +30,7 @@ def _attend(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return (keys @ query).softmax(dim=0) @ values  # (K,) x (K, V) -> (V,)
 
 
-@check("1.5", right=(_attend,))
+@check("1.1", right=(_attend,))
 def check_attend(attend: Function) -> str:
     """Attention pooling of values that are vectors, by one query."""
     for num_keys, width in ((4, 3), (7, 2), (1, 5)):
@@ -56,7 +56,7 @@ def check_attend(attend: Function) -> str:
     return "compare, normalise, sum; and the order of the pairs does not matter."
 
 
-@check("1.3", right=((-4, -4),), wrong=[(0, 0), (3, 0), (-1, -1), (-math.inf, 0)])
+@check("1.4", right=((-4, -4),), wrong=[(0, 0), (3, 0), (-1, -1), (-math.inf, 0)])
 def check_query(query: Tensor) -> str:
     """A query that pools the chapter's three values to less than 8."""
     query = read_tensor(query, torch.zeros(2), "your query")
@@ -87,7 +87,7 @@ def _with_large_salience(query: Tensor, keys: Tensor, salience: Tensor) -> tuple
 
 
 @check(
-    "1.4",
+    "1.5",
     right=(_with_salience,),
     wrong=[
         _with_large_salience,
@@ -120,7 +120,7 @@ def check_with_salience(with_salience: Function) -> str:
     return "each score is one dot product: beside a 1 in the query, the key has its salience."
 
 
-@check("1.9", right=(1.7,), wrong=[-1, 1.6, 1.8])
+@check("1.8", right=(1.7,), wrong=[-1, 1.6, 1.8])
 def check_noise(noise: float) -> str:
     """Noise above which the nearest key is worse than average pooling (1.67 in 400,000 trials)."""
     result = read_number(noise, "the noise")
@@ -146,7 +146,7 @@ def _softmax(scores: Tensor) -> Tensor:
 
 
 @check(
-    "1.1",
+    "1.2",
     right=(_softmax,),
     wrong=[lambda scores: _softmax((scores - scores.max()).exp().log())],
 )
@@ -178,7 +178,7 @@ def _attend_all(queries: Tensor, keys: Tensor, values: Tensor, temperature: floa
     return scores.softmax(dim=-1) @ values  # (Q, K) x (K, V) -> (Q, V)
 
 
-@check("1.2", right=(_attend_all,))
+@check("1.3", right=(_attend_all,))
 def check_attend_all(attend: Function) -> str:
     """Attention of many queries at a temperature, as PyTorch computes it."""
     for num_queries, num_keys, temperature in ((4, 3, 2.0), (1, 6, 0.5), (3, 1, 9.0)):

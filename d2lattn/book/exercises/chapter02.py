@@ -36,7 +36,7 @@ def _underflowing(query: Tensor, keys: Tensor, bandwidth: float) -> Tensor:
     return heights / heights.sum()
 
 
-@check("2.3", right=(_gaussian_weights,), wrong=[_underflowing])
+@check("2.4", right=(_gaussian_weights,), wrong=[_underflowing])
 def check_gaussian_weights(answer: Any) -> str:
     """Check ``gaussian_weights(query, keys, bandwidth)``: the weights of one query, shape (K,)."""
     few, more = torch.tensor([0.0, 1.5, 4.0]), torch.tensor([-3.0, 0.5, -3.0, 2.0, -1.5])
@@ -70,7 +70,7 @@ def check_gaussian_weights(answer: Any) -> str:
     return "right. These weights are softmax attention, whatever the bandwidth."
 
 
-check_by_hand = choice("2.1")
+check_by_hand = choice("2.2")
 
 
 def _left_out(keys: Tensor, values: Tensor, bandwidth: float) -> Tensor:
@@ -91,7 +91,7 @@ def _taken_off_afterwards(keys: Tensor, values: Tensor, bandwidth: float) -> Ten
     return weights @ values / weights.sum(dim=-1)
 
 
-@check("2.4", right=(_left_out,), wrong=[_large_number, _taken_off_afterwards])
+@check("2.1", right=(_left_out,), wrong=[_large_number, _taken_off_afterwards])
 def check_left_out_predictions(answer: Any) -> str:
     """Check ``left_out_predictions(keys, values, bandwidth)``, shape (K,)."""
     few = torch.tensor([0.0, 0.4, 1.0, 2.5, 2.6]), torch.tensor([1.0, 3.0, -2.0, 5.0, 4.0])
@@ -236,7 +236,7 @@ def check_bench(answer: Any) -> str:
     )
 
 
-check_temperature = choice("2.2")
+check_temperature = choice("2.3")
 
 
 def _predict(query: Tensor, keys: Tensor, values: Tensor, bandwidths: Tensor) -> Tensor:

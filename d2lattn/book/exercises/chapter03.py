@@ -32,7 +32,7 @@ def _softmax_where(scores: Tensor, valid: Tensor) -> Tensor:
 
 
 @check(
-    "3.1",
+    "3.2",
     right=(_softmax_where,),
     wrong=[
         lambda scores, valid: scores.masked_fill(~valid, -1e6).softmax(dim=-1),
@@ -160,7 +160,7 @@ def check_additive_attention(layer_class: Function) -> str:
     return "the same output as d2l.AdditiveAttention, with different widths and with a mask."
 
 
-check_divisor = choice("3.2")
+check_divisor = choice("3.3")
 
 
 def _softmax_backward(weights: Tensor, gradient: Tensor) -> Tensor:
@@ -172,7 +172,7 @@ def _by_jacobian(weights: Tensor, gradient: Tensor) -> Tensor:
     return (jacobian @ gradient.unsqueeze(2)).squeeze(2)  # (B, K, K) x (B, K, 1) -> (B, K)
 
 
-@check("3.5", right=(_softmax_backward,), wrong=[_by_jacobian])
+@check("3.6", right=(_softmax_backward,), wrong=[_by_jacobian])
 def check_softmax_backward(softmax_backward: Function) -> str:
     """The Jacobian of the softmax times a gradient, row by row."""
     weights = torch.randn(3, 6).softmax(dim=-1)
@@ -271,7 +271,7 @@ def check_general_attention(attention: Function) -> str:
     return "the same as PyTorch's attention with queries @ W: one matrix makes the widths equal."
 
 
-@check("3.6", right=(2.02,), wrong=[1.0, 0.5, -2.0, 3.0])
+@check("3.7", right=(2.02,), wrong=[1.0, 0.5, -2.0, 3.0])
 def check_slope(measured_slope: float) -> str:
     """The growth of the variance of q·k over d for entries that share a component."""
     result = read_number(measured_slope, "the slope")
@@ -318,10 +318,10 @@ LEFT = {
     ("width", -2, True): "Your output is NaN. Along another axis than the keys, a softmax can meet "
     "nothing but minus infinity, and divide 0 by 0. Along which axis should weights sum to 1?",
 }
-"""Exercise 3.3: what to look at, by which mistakes an answer still has."""
+"""Exercise 3.4: what to look at, by which mistakes an answer still has."""
 
 
-@check("3.3", right=(_attention(),))
+@check("3.4", right=(_attention(),))
 def check_repaired(attention: Function) -> str:
     """Masked scaled dot-product attention on a batch, from memory or from a wrong listing."""
     shapes = (2, 4, 9), (2, 6, 9), (2, 6, 3)
@@ -373,7 +373,7 @@ def _compare_lengths(attention: Function, lengths: Tensor) -> None:
     compare(attention, given, expected, mistakes, hint, case=case)
 
 
-@check("3.7", right=(_from_lengths,))
+@check("3.8", right=(_from_lengths,))
 def check_from_lengths(attention: Function) -> str:
     """Scaled dot-product attention that takes valid lengths, as the package does."""
     for lengths in (torch.tensor([2, 4]), torch.tensor([[1, 2], [4, 3]])):
@@ -381,14 +381,14 @@ def check_from_lengths(attention: Function) -> str:
     return "the same as d2l.DotProductAttention, with a length for each sequence or for each query."
 
 
-@check("3.8", right=(_from_lengths,))
+@check("3.1", right=(_from_lengths,))
 def check_valid_lens(attention: Function) -> str:
     """Scaled dot-product attention with one valid length for each sequence."""
     _compare_lengths(attention, torch.tensor([2, 4]))
     return "padding gets no weight, the other weights sum to 1, and the scores are divided by √d."
 
 
-check_leak = choice("3.4")
+check_leak = choice("3.5")
 
 
 check_box = choice("3b.3")

@@ -70,7 +70,7 @@ WRONG_MERGES: tuple[tuple[Callable[[Tensor], Tensor], str], ...] = (
 
 
 @check(
-    "5.1",
+    "5.2",
     right=(split_heads, merge_heads),
     wrong=[
         *((split, merge_heads) for split, _ in WRONG_SPLITS),
@@ -94,7 +94,7 @@ def _padded_heads(q: Tensor, k: Tensor, v: Tensor, num_heads: int, valid: Tensor
     return attend_in_heads(q, k, v, num_heads, valid[:, None, None])
 
 
-@check("5.2", right=(_padded_heads,))
+@check("5.3", right=(_padded_heads,))
 def check_padded_heads(padded_heads: Function) -> str:
     """Attention in heads that share a padding mask (B, K), beside PyTorch's."""
     for num_heads, width, lens in ((2, 8, (5, 5)), (3, 6, (3, 4))):  # without padding, and with it
@@ -121,10 +121,10 @@ def check_padded_heads(padded_heads: Function) -> str:
     return "one mask for all heads, and each head divides by the square root of its own width."
 
 
-check_estimate = choice("5.3")
+check_estimate = choice("5.4")
 
 
-@check("5.4", right=(attend_in_heads,))
+@check("5.5", right=(attend_in_heads,))
 def check_repaired(repaired: Function) -> str:
     """Attention in heads, of projected queries, keys and values (B, N, D), merged."""
     for batch, num_queries, num_keys, width, heads in ((2, 4, 6, 8, 2), (1, 3, 3, 6, 3)):
@@ -160,7 +160,7 @@ PROJECTIONS = "W_q", "W_k", "W_v", "W_o"
 
 
 @check(
-    "5.8", right=(_MultiHead,), wrong=[partial(_MultiHead, slip=slip) for slip in ("bias", *SLIPS)]
+    "5.1", right=(_MultiHead,), wrong=[partial(_MultiHead, slip=slip) for slip in ("bias", *SLIPS)]
 )
 def check_multi_head(layer_class: Function) -> str:
     """Compare a class, of (num_hiddens, num_heads), with nn.MultiheadAttention."""
@@ -192,7 +192,7 @@ def check_multi_head(layer_class: Function) -> str:
     return "the same as nn.MultiheadAttention, with a mask and without."
 
 
-check_one_look = choice("5.5")
+check_one_look = choice("5.6")
 
 
 def _kernel_mean(at: float, xs: Tensor, ys: Tensor, bandwidth: float) -> Tensor:
@@ -205,7 +205,7 @@ def _slope(x: float, xs: Tensor, ys: Tensor, bandwidth: float, delta: float) -> 
     return (above - below) / (2 * delta)
 
 
-@check("5.6", right=(_slope,))
+@check("5.7", right=(_slope,))
 def check_slope(slope: Function) -> str:
     """How steep a kernel regression is at x, from its values at x + delta and x − delta."""
     xs = torch.linspace(-2, 3, 40)
@@ -229,7 +229,7 @@ def check_slope(slope: Function) -> str:
 
 
 @check(
-    "5.7",
+    "5.8",
     right=((2, 2.02),),
     wrong=[((5, 2.0),), ((2, 4.0),), ((2, 6.0),), ((2, 3.0),)],
 )
