@@ -6,6 +6,7 @@ usage: python -m tools.reading_time [--write] [NOTEBOOK ...]   (all of chapters/
 no kernel is started. `make words` runs it after a change of words.
 """
 
+import copy
 import re
 import sys
 from dataclasses import dataclass
@@ -23,9 +24,7 @@ from tools.run_notebooks import NOTEBOOKS, tidy
 # outputs and displayed formulas at a glance, because the prose beside them explains them.
 PER_WORD, PER_LINE, PER_OUTPUT_LINE, PER_FORMULA = 1 / 100, 1 / 6, 1 / 30, 1 / 2
 PER_FIGURE, PER_EXPLORABLE, PER_PREDICTION = 3 / 4, 3, 3 / 2
-TIME = re.compile(
-    r"(?<=^- \*\*Time:\*\* )(\d+|…) minutes(?:, \d+ of them for reading the text)?$", re.MULTILINE
-)
+TIME = re.compile(r"(?<=^- \*\*Time:\*\* )(\d+|…) minutes(?:, \d+ of them [a-z ]+)?$", re.MULTILINE)
 EFFORT = re.compile(r"^:::\{div\} effort\nDifficulty \d of 3, about (\d+) minutes\n:::$", re.M)
 NO_WORDS = re.compile(
     r"```.*?```"  # code
@@ -51,11 +50,6 @@ class Cost:
     exercise_minutes: int = 0
     visible_assertions: int = 0
     longest_listing: int = 0
-
-    @property
-    def reading(self) -> int:
-        """Minutes for the words alone, rounded up."""
-        return ceil(round(self.words * PER_WORD, 6))
 
     @property
     def minutes(self) -> int:
@@ -127,10 +121,15 @@ def cost(notebook: NotebookNode) -> Cost:
     return total
 
 
-def time_row(spent: Cost, path: Path) -> str:
-    """Word the Time row of a first cell."""
-    reading = f", {spent.reading} of them for reading the text" if path.stem == "walk" else ""
-    return f"{spent.minutes} minutes{reading}"
+def time_row(notebook: NotebookNode, path: Path) -> str:
+    """Word the Time row of a first cell: all minutes, and those up to the answer."""
+    before = copy.deepcopy(notebook)
+    for i, cell in enumerate(before.cells):
+        parts = re.split(r"^## The answer$", cell.source, flags=re.MULTILINE)
+        if parts[1:] and path.stem == "walk":
+            cell.source, before.cells = parts[0], before.cells[: i + 1]
+            return f"{cost(notebook).minutes} minutes, {cost(before).minutes} of them to the answer"
+    return f"{cost(notebook).minutes} minutes"
 
 
 def main(arguments: list[str]) -> None:
@@ -147,7 +146,7 @@ def main(arguments: list[str]) -> None:
         )
         if "--write" in arguments:
             first = notebook.cells[0]
-            first.source = TIME.sub(time_row(spent, path), first.source, count=1)
+            first.source = TIME.sub(time_row(notebook, path), first.source, count=1)
             tidy(notebook)  # a cell's id derives from its text
             text = nbformat.writes(notebook) + "\n"
             if text != path.read_text(encoding="utf-8"):

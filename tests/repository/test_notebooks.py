@@ -125,7 +125,7 @@ def test_a_walk_can_be_finished(path):
 @each("walk", "workshop", "deeper")
 def test_first_cell_states_how_long_the_page_takes(path):
     notebook = read(path)
-    row = f"- **Time:** {reading_time.time_row(reading_time.cost(notebook), path)}\n"
+    row = f"- **Time:** {reading_time.time_row(notebook, path)}\n"
     assert row in notebook.cells[0].source, "run: make words"
 
 
