@@ -44,8 +44,8 @@ SHOWN = re.compile(  # parts of a Markdown cell that are themselves evidence
 )
 NAMES = re.compile(
     r"\b(?:[Cc]hapters?|[Ff]igures?|[Ww]orkshops?|[Pp]ages?|[Ee]xercises?|[Tt]able|[Ss]ections?"
-    r"|[Ss]eeds?|[Ss]tep|[Tt]ask|PyTorch|Python)\s(?:\d[\d.b,c]*(?:\s(?:and|to|or)\s\d[\d.bc]*)?)"
-    r"|\b\d{1,2}[bc]?\.\d{1,2}\b(?=\])|\b1[5-9]\d\d\b|\b20\d\d\b"
+    r"|[Ss]eeds?|[Ss]tep|[Tt]ask|PyTorch|Python)\s(?:\d[\d.a-c,]*(?:\s(?:and|to|or)\s\d[\d.a-c]*)?)"
+    r"|\b\d{1,2}[a-c]?\.\d{1,2}\b(?=\])|\b1[5-9]\d\d\b|\b20\d\d\b"
 )
 SENTENCE_END = re.compile(r"(?<=[.?!])[*_)]*\s+(?=\W*[A-Z])|\n\n")
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

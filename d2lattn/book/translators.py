@@ -51,7 +51,7 @@ RECIPES = {
         what=f"{BAHDANAU} forwards",
     ),
     "bidirectional": Recipe(
-        chapters="4, 4.1, 4.4, 4.6, 4.7, 4b, 4b.1, 4b.2, 4b.4, 7b.3, 7c.1",
+        chapters="4, 4a, 4.1, 4.4, 4.6, 4.7, 4b, 4b.1, 4b.2, 4b.4, 7b.3, 7c.1",
         what=f"{BAHDANAU} both ways",
     ),
     "four-heads": Recipe(

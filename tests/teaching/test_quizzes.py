@@ -75,7 +75,7 @@ def test_a_session_fills_ninety_minutes(plan, i):
     assert session.keys() == {"title", "walks", "before", "in_class", "leave_out", "home"}
 
 
-NAMED = re.compile(r"\b[Ff]igures? \d+[bc]?\.\d+(?: and \d+[bc]?\.\d+)?")
+NAMED = re.compile(r"\b[Ff]igures? \d+[a-c]?\.\d+(?: and \d+[a-c]?\.\d+)?")
 
 
 @pytest.mark.parametrize(("plan", "i"), SESSIONS)
@@ -85,5 +85,5 @@ def test_a_figure_that_a_session_names_is_in_its_walks(plan, i):
         (ROOT / "chapters" / walk / "walk.ipynb").read_text("utf8") for walk in session["walks"]
     )
     for _, what in session["in_class"] + [(0, session["leave_out"])]:
-        for name in re.findall(r"\d+[bc]?\.\d+", " ".join(m[0] for m in NAMED.finditer(what))):
+        for name in re.findall(r"\d+[a-c]?\.\d+", " ".join(m[0] for m in NAMED.finditer(what))):
             assert f"**Figure {name}." in there, what

@@ -1,4 +1,4 @@
-"""Checks for the exercises of chapters 4 and 4b, Bahdanau attention and its pictures."""
+"""Checks for the exercises of chapters 4, 4a and 4b: Bahdanau attention and its pictures."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -202,7 +202,7 @@ def _flat(parts: Sequence[Tensor]) -> Tensor:
     return torch.cat([part.detach().flatten() for part in parts])
 
 
-@check("4.10", right=(shift_right,))
+@check("4a.1", right=(shift_right,))
 def check_shift_right(function: Function) -> str:
     """What the decoder reads in training: a target (B, T), shifted right behind <bos>."""
     target = torch.tensor([[5, 6, 7, 2], [4, 3, 2, 0]])
@@ -233,7 +233,7 @@ def _masked_loss(logits: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     return _token_losses(logits, targets)[_valid(targets, valid_lens)].mean()
 
 
-@check("4.3", right=(_masked_loss,))
+@check("4a.2", right=(_masked_loss,))
 def check_masked_loss(masked_loss: Function) -> str:
     """The mean loss of the valid tokens of a batch, in nats."""
     logits = 2 * torch.randn(3, 5, 4)  # (B, T, V)
