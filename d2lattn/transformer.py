@@ -1,4 +1,4 @@
-"""The Transformer (chapter 7): blocks of attention and small networks, and two stacks of them.
+"""The Transformer (chapters 7, 7a): blocks of attention and small networks, and two stacks of them.
 
 Sequences of tokens are (B, T), the vectors at their positions (B, T, D). Decoders carry the keys
 and values of earlier steps (a KV cache), so that each step is computed once; with a window, only of

@@ -16,7 +16,7 @@ from tools import reading_time, run_notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = ROOT / "tools" / "templates"
-COUNTS = ["Seventeen", "Eighteen", "Nineteen", "Twenty", "Twenty-one", "Twenty-two"]
+COUNTS = ["Nineteen", "Twenty", "Twenty-one", "Twenty-two"]
 
 
 def insert(text: str, entry: str, number: str, pattern: str) -> str:

@@ -1,4 +1,4 @@
-"""Checks for the exercises of chapter 7, the Transformer."""
+"""Checks for the exercises of chapters 7 and 7a, the Transformer."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Chapter 7's small task: read a word, then write it backwards: b a d > d a b .
+"""Chapter 7a's small task: read a word, then write it backwards: b a d > d a b .
 
 A word of n letters makes 2 n + 2 tokens. Only what comes after ">" is asked for: the letters from
 last to first, then ".", so a decoder has to find out where the word ends and where it begins.

@@ -25,7 +25,7 @@ EXAMPLES = stored_figures()
 
 
 def tiny_decoder() -> TransformerDecoder:
-    """Chapter 7's sizes, with no training: it writes nonsense, and looks at all letters alike."""
+    """Chapter 7a's sizes, with no training: it writes nonsense, and looks at all letters alike."""
     torch.manual_seed(0)
     return TransformerDecoder(10, 24, 48, 2, 2, cross_attention=False)
 

@@ -13,7 +13,7 @@ READS, SIGNS = [">", "d", "a", "b"], list("abcdefgh>.")
 
 @cache
 def computed() -> torch.Tensor:
-    """An untrained decoder of chapter 7's sizes, with its mask: (T, V, T)."""
+    """An untrained decoder of chapter 7a's sizes, with its mask: (T, V, T)."""
     model = tiny_decoder().eval()
     row = torch.tensor([[SIGNS.index(one) for one in READS]])
 

@@ -1,4 +1,4 @@
-"""Look ahead (chapter 7): replace a letter that decoders read, and see which scores change."""
+"""Look ahead (chapter 7a): replace a letter that decoders read, and see which scores change."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
