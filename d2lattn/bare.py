@@ -82,7 +82,7 @@ class MultiHeadAttention(nn.Module):  # W_o [head 1; ...; head H]
 def positions(T, D):
     """Return sin(omega_j i) and cos(omega_j i) in each row i; D is even."""
     i = torch.arange(T).unsqueeze(1)  # positions, (T, 1)
-    omega = 10000 ** (-torch.arange(0, D, 2) / D)  # speeds, (D/2,)
+    omega = 10000 ** (-torch.arange(0, D, 2) / D)  # frequencies, (D/2,)
     P = torch.empty(T, D)
     P[:, 0::2] = torch.sin(i * omega)  # (T, 1) x (D/2,) -> (T, D/2)
     P[:, 1::2] = torch.cos(i * omega)

@@ -29,12 +29,12 @@ Layer = Callable[[Tensor], Tensor]
 ATOL = 1e-4
 
 
-def _speeds(width: int) -> Tensor:
+def _frequencies(width: int) -> Tensor:
     return 10000 ** (-torch.arange(0, width, 2) / width)  # (D / 2,)
 
 
 def _waves(places: Tensor, width: int) -> Tensor:
-    angles = places.unsqueeze(-1) * _speeds(width)  # (T, 1) x (D / 2,) -> (T, D / 2)
+    angles = places.unsqueeze(-1) * _frequencies(width)  # (T, 1) x (D / 2,) -> (T, D / 2)
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)  # (T, D)
 
 
@@ -95,9 +95,9 @@ def check_add_positions(add_positions: Function) -> str:
 check_crossing = choice("6.2")
 
 
-def _shift(delta: float, speeds: Tensor) -> Tensor:
+def _shift(delta: float, frequencies: Tensor) -> Tensor:
     """The rotation by delta places, for columns (sin, cos, sin, cos, ...)."""
-    angles = delta * speeds
+    angles = delta * frequencies
     blocks = [
         torch.stack((torch.stack((c, s)), torch.stack((-s, c))))
         for s, c in zip(angles.sin(), angles.cos(), strict=True)
@@ -106,7 +106,7 @@ def _shift(delta: float, speeds: Tensor) -> Tensor:
 
 
 def _shift_matrix(delta: int, width: int) -> Tensor:
-    return _shift(delta, _speeds(width))
+    return _shift(delta, _frequencies(width))
 
 
 @check("6.3", right=(_shift_matrix,))
@@ -118,7 +118,7 @@ def check_shift_matrix(shift_matrix: Function) -> str:
         result = read_tensor(
             call(shift_matrix, delta, width, case=case), expected, f"{case}, your matrix"
         )
-        same_angle = "You rotate all pairs by the same angle, but each has its own speed."
+        same_angle = "You rotate all pairs by the same angle, but each has its own frequency."
         mistakes = [
             (expected.T, "Wrong direction: your matrix leads to position i - delta."),
             (
@@ -126,7 +126,7 @@ def check_shift_matrix(shift_matrix: Function) -> str:
                 "Your matrix shifts by one position, whatever the offset is.",
             ),
             (_shift(delta, torch.ones(width // 2)), same_angle),
-            (_shift(delta, 1 / _speeds(width)), "Later pairs should be slower, not faster."),
+            (_shift(delta, 1 / _frequencies(width)), "Later pairs should be slower, not faster."),
         ]
         recognise(result, mistakes, expected, atol=ATOL)
         places = torch.arange(20)
@@ -204,7 +204,7 @@ def check_twin(place: float) -> str:
         likeness = math.cos(result) + math.cos(result / 10)
         raise WrongAnswer(
             f"At position {result:g}, p(0)·p(i) is {likeness:.4f}; at another position, it is "
-            "larger. Compute it for all positions, with the speeds 1 and 0.1, and take the largest."
+            "larger. Compute it for all positions, with frequencies 1 and 0.1. Take the largest."
         )
     return "position 377: almost exactly 60 full rotations of the fast pair and 6 of the slow one."
 
