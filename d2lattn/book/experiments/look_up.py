@@ -241,6 +241,7 @@ SEARCHED: dict[str, tuple[Task, Score, int]] = {
     "wish, scaled dot, 64": (draw_wishes, scaled_dot, 64),
     "wish, scaled Gaussian, 64": (draw_wishes, scaled_gaussian, 64),
     "wish, additive, 64": (draw_wishes, additive, 64),
+    "wish, additive with a bias, 64": (draw_wishes, additive_with_bias, 64),
     "wish, additive with a bias, 256": (draw_wishes, additive_with_bias, 256),
 }
 """What benchmarks/looking_up.py trains at every rate: task, score and width."""
