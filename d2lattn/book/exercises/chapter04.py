@@ -52,7 +52,7 @@ def _with_five_sure(
     return 1 - (len(links & sure) + len(links & possible)) / (len(links) + len(SURE))
 
 
-@check("4.1", right=(_error_rate,), wrong=[_with_five_sure])
+@check("4.2", right=(_error_rate,), wrong=[_with_five_sure])
 def check_error_rate(error_rate: Function) -> str:
     """The alignment error rate of found links, beside sure and possible ones."""
     result = read_number(call(error_rate, FOUND, SURE, POSSIBLE), "your error rate")
@@ -153,7 +153,7 @@ STEP_SLIPS = {
 }
 
 
-@check("4.2", right=(_Decoder,), wrong=[partial(_Decoder, slip=slip) for slip in STEP_SLIPS])
+@check("4.1", right=(_Decoder,), wrong=[partial(_Decoder, slip=slip) for slip in STEP_SLIPS])
 def check_step(decoder_class: Function) -> str:
     """Compare a class, of (vocab_size, embed_size, num_hiddens), with the package's decoder."""
     sizes = 7, 4, 4  # the embedding is as wide as a state: their order is the reader's to get right
