@@ -20,11 +20,12 @@ from tools.run_notebooks import NOTEBOOKS, tidy
 
 # Minutes. A rate is a rule of thumb, not a measurement: 100 words of prose a minute (many readers
 # read in a second language and calculate along), six lines of code a minute (who wants to write it
-# reads it twice: with ten, a student found the sums of chapters 1 to 7 a fifth too low), and
-# outputs and displayed formulas at a glance, because the prose beside them explains them.
+# reads it twice: with ten, a student found the sums of chapters 1 to 7 a fifth too low), outputs
+# and displayed formulas at a glance, because the prose beside them explains them, and eight minutes
+# for a cell with a task of a walk (students named four to twelve).
 PER_WORD, PER_LINE, PER_OUTPUT_LINE, PER_FORMULA = 1 / 100, 1 / 6, 1 / 30, 1 / 2
-PER_FIGURE, PER_EXPLORABLE, PER_PREDICTION = 3 / 4, 3, 3 / 2
-TIME = re.compile(r"(?<=^- \*\*Time:\*\* )(\d+|…) minutes(?:, \d+ of them [a-z ]+)?$", re.MULTILINE)
+PER_FIGURE, PER_EXPLORABLE, PER_PREDICTION, PER_TASK = 3 / 4, 3, 3 / 2, 8
+TIME = re.compile(r"(?<=^- \*\*Time:\*\* )(\d+|…) minutes(?:[,:] [\w ,]+)?$", re.MULTILINE)
 EFFORT = re.compile(r"^:::\{div\} effort\nDifficulty \d of 3, about (\d+) minutes\n:::$", re.M)
 NO_WORDS = re.compile(
     r"```.*?```"  # code
@@ -48,6 +49,7 @@ class Cost:
     predictions: int = 0
     formulas: int = 0
     exercise_minutes: int = 0
+    tasks: int = 0
     visible_assertions: int = 0
     longest_listing: int = 0
 
@@ -80,6 +82,7 @@ class Cost:
         """Count code that the page shows."""
         lines = count_lines(source)
         self.code_lines += lines
+        self.tasks += ".check_" in source
         self.longest_listing = max(self.longest_listing, lines)
 
     def add_output(self, output: NotebookNode) -> None:
@@ -122,14 +125,17 @@ def cost(notebook: NotebookNode) -> Cost:
 
 
 def time_row(notebook: NotebookNode, path: Path) -> str:
-    """Word the Time row of a first cell: all minutes, and those up to the answer."""
-    before = copy.deepcopy(notebook)
+    """Word the Time row of a first cell; that of a walk says how long its parts take."""
+    total, before = cost(notebook), copy.deepcopy(notebook)
     for i, cell in enumerate(before.cells):
         parts = re.split(r"^## The answer$", cell.source, flags=re.MULTILINE)
         if parts[1:] and path.stem == "walk":
             cell.source, before.cells = parts[0], before.cells[: i + 1]
-            return f"{cost(notebook).minutes} minutes, {cost(before).minutes} of them to the answer"
-    return f"{cost(notebook).minutes} minutes"
+            answer, tasks = cost(before).minutes, PER_TASK * total.tasks
+            task = f"{tasks} for the task{'s' * (total.tasks > 1)}, " if tasks else ""
+            rest = f"{answer} to the answer, {task}{total.minutes - answer} for the rest"
+            return f"{total.minutes + tasks} minutes: {rest}"
+    return f"{total.minutes} minutes"
 
 
 def main(arguments: list[str]) -> None:

@@ -26,7 +26,7 @@ def test_hidden_code_and_output_cost_nothing(tag, lines):
 
 @pytest.mark.parametrize(
     ("name", "after"),
-    [("walk", "4 minutes, 3 of them to the answer"), ("workshop", "4 minutes")],
+    [("walk", "4 minutes: 3 to the answer, 1 for the rest"), ("workshop", "4 minutes")],
 )
 def test_write_updates_the_time_and_nothing_else(name, after, tmp_path):
     path = tmp_path / f"{name}.ipynb"
